@@ -1,0 +1,77 @@
+"""Every error that a user can meet, as one tree.
+
+    CascadeError
+    ├── PackError               a pack cannot be used; names the distribution and the fix
+    │   ├── UnknownDomain
+    │   ├── DuplicateDomain
+    │   ├── PackImportError
+    │   ├── MissingHook
+    │   ├── UnknownHook
+    │   ├── BadHookSignature
+    │   ├── HookVersionMismatch
+    │   ├── BadOptions
+    │   └── HookFailed          a hook raised or returned a value of the wrong type
+    ├── ConfigError             the cascade file or ``--set`` is wrong; names file and line
+    ├── DataError               a data file cannot be used; names file and line
+    └── RunError                a run cannot start, go on, or be resumed
+
+A bad sample is never an exception: it is a ``Reward`` whose status is not ``scored``.
+"""
+
+from __future__ import annotations
+
+
+class CascadeError(Exception):
+    """Base of all errors with a message written for the user."""
+
+
+class PackError(CascadeError):
+    """A pack cannot be used."""
+
+
+class UnknownDomain(PackError):
+    """No installed distribution announces this name."""
+
+
+class DuplicateDomain(PackError):
+    """Two distributions announce one name; neither wins."""
+
+
+class PackImportError(PackError):
+    """The entry point's module or attribute could not be imported."""
+
+
+class MissingHook(PackError):
+    """A required hook has no implementation."""
+
+
+class UnknownHook(PackError):
+    """A function carries ``@hookimpl`` but no hook has its name."""
+
+
+class BadHookSignature(PackError):
+    """An implementation names an argument that its hook does not have."""
+
+
+class HookVersionMismatch(PackError):
+    """The pack was written for another version of the hooks."""
+
+
+class BadOptions(PackError):
+    """The options do not fit the pack's ``Options``."""
+
+
+class HookFailed(PackError):
+    """A hook raised, or returned a value of the wrong type."""
+
+
+class ConfigError(CascadeError):
+    """The cascade file or an override is wrong."""
+
+
+class DataError(CascadeError):
+    """A data file cannot be used."""
+
+
+class RunError(CascadeError):
+    """A run cannot start, go on, or be resumed."""

@@ -1,0 +1,34 @@
+"""The child's side: ``python -m cascade_rl.workers.child FD``, started by ``WorkerProcess``."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import signal
+import sys
+
+from cascade_rl.workers.channel import Channel
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the call above
+        os._exit(0)
+
+
+def main(fd: int) -> None:
+    """Read the boot message, import the target and run it until it returns."""
+    channel = Channel(fd)
+    boot = channel.receive()
+    _die_with_parent(boot["parent"])
+    sys.path[:] = boot["path"]
+    module, _, attribute = boot["target"].partition(":")
+    getattr(importlib.import_module(module), attribute)(channel, boot["init"])
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

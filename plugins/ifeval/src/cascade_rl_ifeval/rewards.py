@@ -1,0 +1,39 @@
+"""The reward: the verifier's verdicts on one completion, put into a ``Reward``."""
+
+from __future__ import annotations
+
+from cascade_rl.types import Completion, Prompt, Reward
+
+from cascade_rl_ifeval.verifier import BadLabel, Verdict, judge, requirements
+
+
+def score(prompt: Prompt, completion: Completion) -> Reward:
+    """1 when the answer follows every instruction strictly, else 0 (the paper's R_IF).
+
+    A ground truth that cannot be judged against is ``bad_prompt``, whatever the answer.
+    """
+    try:
+        required = requirements(prompt.ground_truth)
+    except BadLabel as error:
+        return Reward.unscored("bad_prompt", str(error))
+    if prompt.mode == "think" and completion.thoughts is None:
+        return Reward.verdict(False, "no </think>: the thoughts never end, there is no answer")
+    verdicts = judge(completion.answer, required)
+    return Reward.verdict(
+        all(verdict.strict for verdict in verdicts),
+        _reason(verdicts),
+        components=_components(verdicts),
+    )
+
+
+def _components(verdicts: list[Verdict]) -> dict[str, float | None]:
+    return {
+        "strict": float(all(verdict.strict for verdict in verdicts)),
+        "loose": float(all(verdict.loose for verdict in verdicts)),
+        **{verdict.requirement.name: float(verdict.strict) for verdict in verdicts},
+    }
+
+
+def _reason(verdicts: list[Verdict]) -> str:
+    failed = [f"{v.requirement.name} ({v.fault})" for v in verdicts if not v.strict]
+    return f"not followed: {', '.join(failed)}" if failed else "all instructions followed"

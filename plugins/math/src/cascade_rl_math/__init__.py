@@ -1,0 +1,24 @@
+"""The maths domain of Cascade RL: problems, rewards for boxed answers, budgets.
+
+This module is the entry point: it re-exports the hooks and imports nothing heavy.
+"""
+
+from cascade_rl_math.domain import (
+    gold_completion,
+    length_budget,
+    load_demonstrations,
+    load_prompts,
+    reward,
+    sampling_params,
+)
+from cascade_rl_math.options import Options
+
+__all__ = [
+    "Options",
+    "gold_completion",
+    "length_budget",
+    "load_demonstrations",
+    "load_prompts",
+    "reward",
+    "sampling_params",
+]

@@ -1,0 +1,1 @@
+"""The local backend: one process, torch and transformers, no server."""
