@@ -52,26 +52,26 @@ def verdicts_of(row: dict[str, Any]) -> list[Verdict]:
 def compare_row(row: dict[str, Any], verdicts: list[Verdict]) -> list[Difference]:
     """The differences of one row, for both metrics."""
     differences = []
-    for k, id in enumerate(row["instruction_id_list"]):
+    for k, name in enumerate(row["instruction_id_list"]):
         ours = verdicts[k] if verdicts else None
         for metric in ("strict", "loose"):
             mine = getattr(ours, metric) if ours else None
             if mine != row[metric][k]:
                 why = (ours.fault or "followed") if ours else "label refused"
-                differences.append(Difference(row["id"], id, metric, mine, row[metric][k], why))
+                differences.append(Difference(row["id"], name, metric, mine, row[metric][k], why))
     return differences
 
 
 def report(rows: list[dict[str, Any]], differences: list[Difference]) -> dict[str, float]:
     """Print the tables; returns the share of equal verdicts per metric."""
-    total = Counter(id for row in rows for id in row["instruction_id_list"])
+    total = Counter(name for row in rows for name in row["instruction_id_list"])
     count = sum(total.values())
     by_id = Counter((d.instruction, d.metric) for d in differences)
     print(f"{len(rows)} rows, {count} instructions")
     print(f"{'instruction':46} {'n':>5} {'strict':>8} {'loose':>8}")
-    for id, n in sorted(total.items()):
-        equal = [1 - by_id[id, metric] / n for metric in ("strict", "loose")]
-        print(f"{id:46} {n:5} {equal[0]:8.2%} {equal[1]:8.2%}")
+    for name, n in sorted(total.items()):
+        equal = [1 - by_id[name, metric] / n for metric in ("strict", "loose")]
+        print(f"{name:46} {n:5} {equal[0]:8.2%} {equal[1]:8.2%}")
     shares = {
         metric: 1 - sum(d.metric == metric for d in differences) / count
         for metric in ("strict", "loose")

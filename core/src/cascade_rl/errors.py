@@ -20,6 +20,8 @@ A bad sample is never an exception: it is a ``Reward`` whose status is not ``sco
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class CascadeError(Exception):
     """Base of all errors with a message written for the user."""
@@ -58,7 +60,14 @@ class HookVersionMismatch(PackError):
 
 
 class BadOptions(PackError):
-    """The options do not fit the pack's ``Options``."""
+    """The options do not fit the pack's ``Options``.
+
+    ``problems`` pairs each option ("(all)": a rule over several) with what is wrong with it.
+    """
+
+    def __init__(self, message: str, problems: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class HookFailed(PackError):

@@ -1,7 +1,7 @@
 """The cascade file as pydantic models: every key, its meaning, its default.
 
 Importable without any machine-learning package. What a value ends up as, once the packs'
-defaults are merged in, is ``plan.py``'s business.
+defaults are merged in, is ``resolve.py``'s business.
 """
 
 from __future__ import annotations

@@ -78,11 +78,14 @@ class RewardEngine:
         """Rewards in the order of the items."""
         return [reward for _, reward in self.in_order((item, item) for item in items)]
 
-    def in_order(self, items: Iterable[tuple[Any, Item]]) -> Iterator[tuple[Any, Reward]]:
-        """(key, reward) in the order asked, in bounded memory; keys come back untouched."""
+    def in_order(self, items: Iterable[tuple[Any, Item | Reward]]) -> Iterator[tuple[Any, Reward]]:
+        """(key, reward) in the order asked, in bounded memory; keys come back untouched.
+
+        What is a ``Reward`` already (a malformed line, say) keeps its place.
+        """
         waiting: deque[tuple[Any, Future[Reward]]] = deque()
         for key, item in items:
-            waiting.append((key, self.submit(item)))
+            waiting.append((key, self._future(item)))
             while waiting and (waiting[0][1].done() or len(waiting) >= MAX_PENDING // 2):
                 first, future = waiting.popleft()
                 yield first, future.result()
@@ -112,6 +115,13 @@ class RewardEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _future(self, item: Item | Reward) -> Future[Reward]:
+        if isinstance(item, Item):
+            return self.submit(item)
+        done: Future[Reward] = Future()
+        done.set_result(item)
+        return done
 
     def _after_first(self, item: Item, reward: Reward, outcome: Future[Reward]) -> None:
         if reward.status not in ("timeout", "error"):

@@ -124,7 +124,7 @@ class ProcessExecutor:
             worker = WorkerProcess(TARGET, self._init)
             slot = Slot(worker, self._concurrency, self._timeout_s)
             self._slots.append(slot)
-            self._selector.register(worker.channel.fileno(), selectors.EVENT_READ, slot)
+            self._selector.register(slot.fd, selectors.EVENT_READ, slot)
             idle += 1
 
     def _hand_out(self) -> None:
@@ -158,7 +158,7 @@ class ProcessExecutor:
     def _replace(self, slot: Slot, outcome: Reward) -> None:
         """Kill a worker; blame the item it was at, keep the others for the next worker."""
         with contextlib.suppress(KeyError, ValueError):
-            self._selector.unregister(slot.worker.channel.fileno())
+            self._selector.unregister(slot.fd)
         slot.worker.kill()
         self._slots.remove(slot)
         if not slot.ready:
@@ -178,7 +178,7 @@ class ProcessExecutor:
     def _shut_down(self) -> None:
         for slot in self._slots:
             with contextlib.suppress(KeyError, ValueError, OSError):
-                self._selector.unregister(slot.worker.channel.fileno())
+                self._selector.unregister(slot.fd)
             slot.worker.close() if slot.ready and not slot.jobs else slot.worker.kill()
         left = [job for slot in self._slots for job in slot.jobs.values()] + list(self._pending)
         self._slots, self._pending = [], deque()

@@ -47,6 +47,9 @@ class Slot:
     jobs: dict[int, Job] = field(default_factory=dict)
     since: float = field(default_factory=time.monotonic)
 
+    def __post_init__(self) -> None:
+        self.fd = self.worker.channel.fileno()  # still needed once the channel is closed
+
     def can_take(self, job: Job, prefetch: int) -> bool:
         """Whether a job may be sent without the risk of blocking or of unclear blame."""
         if not self.ready:

@@ -90,11 +90,11 @@ class Registry:
     def _unknown(self, group: str, name: str) -> str:
         known = self.discovery.names(group)
         text = f"no {_kind(group)} {name!r} is installed"
-        close = nearest(name, known)
-        if close:
-            text += f"; did you mean {' or '.join(repr(n) for n in close)}?"
+        to_install = group == DOMAIN_GROUP and name in KNOWN_PACKS
+        close = [] if to_install else nearest(name, known)
+        text += f"; did you mean {' or '.join(map(repr, close))}?" if close else "."
         text += f" Installed: {', '.join(known) or 'none'}."
-        if group == DOMAIN_GROUP and name in KNOWN_PACKS:
+        if to_install:
             text += f" Install it: pip install cascade-rl-{name}"
         return text
 

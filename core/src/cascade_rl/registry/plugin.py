@@ -79,15 +79,17 @@ def validate_options(announcement: Announcement, plugin: Any, options: dict[str,
     """Fill the pack's ``Options``; raises ``BadOptions`` with every problem at once."""
     model = options_model(plugin)
     unknown = sorted(set(options) - _accepted(model)) if not _open_ended(model) else []
-    problems = [_unknown_option(key, model) for key in unknown]
+    problems = [(key, _unknown_option(key, model)) for key in unknown]
     try:
         valid = model.model_validate({k: v for k, v in options.items() if k not in unknown})
     except ValidationError as error:
         for item in error.errors():
             key = ".".join(str(part) for part in item["loc"]) or "(all)"
-            problems.append(f"{key}: {item['msg']} (got {item['input']!r})")
+            text = item["msg"].removeprefix("Value error, ")
+            problems.append((key, f"{text} (got {item['input']!r})"))
     if problems:
-        raise BadOptions(f"{_head(announcement)}: bad options: " + "; ".join(problems))
+        listed = "; ".join(f"{key}: {text}" for key, text in problems)
+        raise BadOptions(f"{_head(announcement)}: bad options: {listed}", problems)
     return valid
 
 
@@ -122,10 +124,10 @@ def _open_ended(model: type[BaseModel]) -> bool:
 def _unknown_option(key: str, model: type[BaseModel]) -> str:
     known = sorted(_accepted(model))
     if not known:
-        return f"{key}: this pack takes no options"
+        return "this pack takes no options"
     hint = nearest(key, known, 1)
     close = f"; did you mean {hint[0]!r}?" if hint else ""
-    return f"{key}: no such option{close} (known: {', '.join(known)})"
+    return f"no such option{close} (known: {', '.join(known)})"
 
 
 def _check_version(announcement: Announcement, plugin: Any) -> None:

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cascade_rl.types import Demonstration, Prompt, Split
-
 from cascade_rl_ifeval.options import Options
-from cascade_rl_ifeval.words import WORDS
+from cascade_rl_ifeval.vocabulary import WORDS
 
 COUNTS = range(1, 7)
 EVAL_PER_MILLE = 200
@@ -109,7 +108,7 @@ def _fields(task: Task) -> dict[str, Any]:
         "text": task.text,
         "mode": "no_think",
         "ground_truth": {
-            "instruction_id_list": [id for id, _ in asked],
+            "instruction_id_list": [name for name, _ in asked],
             "kwargs": [arguments for _, arguments in asked],
         },
         "metadata": {"source": "builtin", "gold": task.reply},

@@ -18,6 +18,14 @@ SEED = 0
 #: What is answered for a text without letters.
 UNKNOWN = ""
 
+_CODES = """
+af ar bg bn ca cs cy da de el en es et fa fi fr gu he hi hr hu id it ja kn ko lt lv mk ml
+mr ne nl no pa pl pt ro ru sk sl so sq sv sw ta te th tl tr uk ur vi zh zh-cn zh-tw
+"""
+
+#: What can be asked for: the codes of langdetect's profiles, and "zh" for either script.
+CODES = frozenset(_CODES.split())
+
 _lock = threading.Lock()
 
 
@@ -46,10 +54,16 @@ def detect(text: str) -> str:
     The text is read in small letters: the profiles hold mostly those, and English in
     capitals is otherwise taken for another language.
     """
+    return _detect(text.lower())
+
+
+# The readings of one reply, and instructions on one reading, often ask for the same text.
+@lru_cache(maxsize=64)
+def _detect(text: str) -> str:
     from langdetect.lang_detect_exception import LangDetectException
 
     detector = warm_up().create()
-    detector.append(text.lower())
+    detector.append(text)
     try:
         found = str(detector.detect())
     except LangDetectException:

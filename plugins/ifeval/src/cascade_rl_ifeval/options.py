@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
-from cascade_rl.types import Overlong
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cascade_rl.types import Overlong
 
 Source = Literal["builtin", "ifeval_jsonl", "ifrl_parquet"]
 
@@ -29,12 +30,14 @@ class Options(BaseModel):
     hub_split: str = Field(default="train", description="which split of the hub dataset is read")
     defects: Literal["refuse", "skip"] = Field(
         default="refuse",
-        description="what a row that cannot be used does: stop the load, or be reported and left out",
+        description="an unusable row stops the load, or is reported and left out",
     )
     mode: Literal["think", "no_think", "none"] = Field(
         default="no_think", description="mode of prompts read from data; builtin is no_think"
     )
-    seed: int = Field(default=0, description="order of the builtin prompts, choice of wrong replies")
+    seed: int = Field(
+        default=0, description="order of the builtin prompts, choice of wrong replies"
+    )
     count: int | None = Field(default=None, gt=0, description="at most this many prompts a split")
     demonstrations: int = Field(default=1, ge=1, description="builtin: demonstrations per prompt")
     demonstration_noise: float = Field(

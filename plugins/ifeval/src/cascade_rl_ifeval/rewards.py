@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cascade_rl.types import Completion, Prompt, Reward
-
-from cascade_rl_ifeval.verifier import BadLabel, Verdict, judge, requirements
+from cascade_rl_ifeval.lint import findings
+from cascade_rl_ifeval.verifier import BadLabel, Requirement, Verdict, judge, requirements
 
 
 def score(prompt: Prompt, completion: Completion) -> Reward:
@@ -21,7 +21,7 @@ def score(prompt: Prompt, completion: Completion) -> Reward:
     verdicts = judge(completion.answer, required)
     return Reward.verdict(
         all(verdict.strict for verdict in verdicts),
-        _reason(verdicts),
+        _reason(verdicts) + _flags(prompt, required),
         components=_components(verdicts),
     )
 
@@ -37,3 +37,8 @@ def _components(verdicts: list[Verdict]) -> dict[str, float | None]:
 def _reason(verdicts: list[Verdict]) -> str:
     failed = [f"{v.requirement.name} ({v.fault})" for v in verdicts if not v.strict]
     return f"not followed: {', '.join(failed)}" if failed else "all instructions followed"
+
+
+def _flags(prompt: Prompt, required: list[Requirement]) -> str:
+    found = findings(prompt.text, required)
+    return f" [data lint: {'; '.join(found)}]" if found else ""

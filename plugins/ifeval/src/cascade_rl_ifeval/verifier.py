@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from cascade_rl_ifeval.instructions import INSTRUCTIONS, Arguments, Instruction
-from cascade_rl_ifeval.labels import clean_arguments, parse_label
+from cascade_rl_ifeval.labels import clean_arguments, parse_label, plain
 
 
 class BadLabel(ValueError):
@@ -56,7 +56,18 @@ def requirements(ground_truth: Any) -> list[Requirement]:
     wrong type, and on lists that do not fit together.
     """
     ids, kwargs = _lists(ground_truth)
-    return [_requirement(k, id, given) for k, (id, given) in enumerate(zip(ids, kwargs, strict=True))]
+    return [
+        _requirement(k, name, given)
+        for k, (name, given) in enumerate(zip(ids, kwargs, strict=True))
+    ]
+
+
+def ground_truth_of(required: list[Requirement]) -> dict[str, JsonValue]:
+    """The ground truth that asks for these, in its plainest form."""
+    return {
+        "instruction_id_list": [item.instruction.id for item in required],
+        "kwargs": [item.arguments.model_dump(mode="json", by_alias=True) for item in required],
+    }
 
 
 def loose_variants(response: str) -> list[str]:
@@ -78,13 +89,10 @@ def judge(response: str, required: list[Requirement], *, loose: bool = True) -> 
 
 
 def _lists(ground_truth: Any) -> tuple[list[Any], list[Any]]:
-    try:
-        truth = parse_label(ground_truth)
-    except ValueError as error:
-        raise BadLabel(f"ground truth: {error}") from error
+    truth = _label(ground_truth, "ground truth")
     if not isinstance(truth, dict):
         raise BadLabel(f"ground truth must be an object, got {type(truth).__name__}")
-    ids, kwargs = truth.get("instruction_id_list"), truth.get("kwargs")
+    ids, kwargs = (_label(truth.get(name), name) for name in ("instruction_id_list", "kwargs"))
     if not isinstance(ids, list) or not ids:
         raise BadLabel(f"instruction_id_list must be a list with an id or more, got {ids!r}")
     if not isinstance(kwargs, list) or len(kwargs) != len(ids):
@@ -93,15 +101,19 @@ def _lists(ground_truth: Any) -> tuple[list[Any], list[Any]]:
     return ids, kwargs
 
 
+def _label(value: Any, where: str) -> Any:
+    try:
+        return plain(parse_label(value))
+    except ValueError as error:
+        raise BadLabel(f"{where}: {error}") from error
+
+
 def _requirement(index: int, id: Any, given: Any) -> Requirement:
     name = f"{index}:{id}"
     instruction = INSTRUCTIONS.get(id) if isinstance(id, str) else None
     if instruction is None:
         raise BadLabel(f"unknown instruction id {id!r} (position {index})")
-    try:
-        given = {} if given is None else parse_label(given)
-    except ValueError as error:
-        raise BadLabel(f"{name}: kwargs: {error}") from error
+    given = {} if given is None else _label(given, f"{name}: kwargs")
     if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
         raise BadLabel(f"{name}: kwargs must be an object, got {given!r}")
     try:

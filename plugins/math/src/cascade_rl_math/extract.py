@@ -11,12 +11,20 @@ from dataclasses import dataclass
 
 from cascade_rl.types import Completion, Prompt
 
-_BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
+#: What may stand between two boxes that are one answer: nothing, a comma, "and", a bare "or".
+_JOINT = re.compile(
+    r"(?:[ $.]|\\[,;()\[\]]|\\quad|\\qquad)*"
+    r"(?P<sep>[,;]?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|\band\b|\bor\b)?)"
+    r"(?:[ \n$]|\\[,;()\[\]]|\\quad|\\qquad)*"
+)
+_LONGEST_JOINT = 60
+_MOST_BOXES = 32
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """The box's content, or why there is none."""
+    """The answer, or why there is none."""
 
     answer: str | None
     reason: str = ""
@@ -34,25 +42,42 @@ def extract(prompt: Prompt, completion: Completion) -> Extraction:
 
 
 def last_box(text: str) -> Extraction:
-    """The content of the last ``\\boxed{...}`` or ``\\fbox{...}`` that opens in ``text``."""
-    start = None
-    for match in _BOX.finditer(text):
-        start = match.end()
-    if start is None:
+    """The content of the last ``\\boxed{...}`` or ``\\fbox{...}`` that opens in ``text``.
+
+    Boxes joined by nothing but a comma, "and" or "or" are one answer, a list: two boxes side
+    by side name two candidates, and none of them is *the* answer.
+    """
+    starts = [(found.start(), found.end()) for found in _BOX.finditer(text)]
+    if not starts:
         return Extraction(None, "no answer: no \\boxed{...} in the reply")
-    end = _closing_brace(text, start)
+    end = _closing_brace(text, starts[-1][1], len(text))
     if end is None:
         return Extraction(None, "no answer: the last \\boxed{ is never closed")
-    content = text[start:end].strip()
+    content = text[starts[-1][1] : end].strip()
     if not content:
         return Extraction(None, "no answer: the last \\boxed{} is empty")
-    return Extraction(content)
+    return Extraction(_joined(text, starts, content))
 
 
-def _closing_brace(text: str, start: int) -> int | None:
+def _joined(text: str, starts: list[tuple[int, int]], content: str) -> str:
+    parts = [content]
+    for (_, inside), (following, _) in zip(starts[-2::-1], starts[:0:-1], strict=True):
+        end = _closing_brace(text, inside, following)
+        if end is None or following - end > _LONGEST_JOINT or len(parts) == _MOST_BOXES:
+            break
+        joint = _JOINT.fullmatch(text, end + 1, following)
+        if joint is None:
+            break
+        before = text[inside:end].strip()
+        if before and before not in parts:
+            parts[:0] = [before, " \\text{ or } " if "or" in joint["sep"] else ", "]
+    return "".join(parts)
+
+
+def _closing_brace(text: str, start: int, stop: int) -> int | None:
     depth = 1
     position = start
-    while position < len(text):
+    while position < stop:
         symbol = text[position]
         if symbol == "\\":  # an escaped brace is text
             position += 2

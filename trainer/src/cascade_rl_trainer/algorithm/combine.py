@@ -35,7 +35,7 @@ def combine_rewards(
     for name, part in zip(names, parts, strict=True):
         if part is None or part.score is None:
             return _missing(base, name, part, components)
-    total = math.fsum(t.weight * (scores[n] or 0.0) for t, n in zip(terms, names, strict=True))
+    total = sum(t.weight * (scores[n] or 0.0) for t, n in zip(terms, names, strict=True))
     if not math.isfinite(total):
         return _unscored(base, "error", f"the weighted sum is {total}", components)
     return base.model_copy(
@@ -78,16 +78,15 @@ def cancelling_terms(rewards: Sequence[Reward], terms: Sequence[RewardTerm]) -> 
     looks like a fault and deserves a warning with these names.
     """
     scored = [r for r in rewards if r.score is not None]
-    if len(scored) < 2 or not _equal([r.score for r in scored]):
-        return ()
-    weighted = [n for n, t in zip(term_names(terms), terms, strict=True) if t.weight != 0]
-    return tuple(n for n in weighted if not _equal([r.components.get(n) for r in scored]))
-
-
-def _equal(values: Sequence[float | None]) -> bool:
-    known = [v for v in values if v is not None]
-    if len(known) < 2:
-        return True
+    named = [n for n, t in zip(term_names(terms), terms, strict=True) if t.weight != 0]
+    spreads = {n: _spread([r.components.get(n) for r in scored]) for n in named}
+    largest = max(spreads.values(), default=0.0)
     # A sum that cancels in exact arithmetic may differ in the last bits.
-    scale = max(abs(v) for v in known)
-    return max(known) - min(known) <= 1e-12 * scale
+    if _spread([r.score for r in scored]) > 1e-12 * largest:
+        return ()
+    return tuple(name for name, spread in spreads.items() if spread > 0)
+
+
+def _spread(values: Sequence[float | None]) -> float:
+    known = [v for v in values if v is not None]
+    return max(known) - min(known) if known else 0.0

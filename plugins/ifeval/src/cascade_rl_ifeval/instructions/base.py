@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Relation = Literal["at least", "less than"]
 
@@ -16,15 +16,47 @@ _HOLDS: dict[Relation, Callable[[int, int], bool]] = {
     "less than": operator.lt,
 }
 
+#: A word, phrase or marker from a label: not blank.
+Term = Annotated[str, Field(min_length=1, pattern=r"\S")]
+
 
 class Arguments(BaseModel):
     """Base of the argument models: exact types, no unknown names, nothing is converted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The numbers which the prompt should name, for the data lint."""
+        return frozenset()
+
 
 class NoArguments(Arguments):
     """For instructions that take none."""
+
+
+class Counted(Arguments):
+    """A count and its relation to a bound; subclasses give both their official names."""
+
+    bound: int
+    relation: Relation
+
+    @model_validator(mode="after")
+    def _can_be_followed(self) -> Self:
+        if self.relation == "less than" and self.bound < 1:
+            raise ValueError(f"nothing can be less than {self.bound}")
+        return self
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The bound."""
+        return frozenset({self.bound})
+
+    def fault(self, count: int, what: str) -> str | None:
+        """None when ``count`` stands in the relation to the bound, else a sentence about it."""
+        if _HOLDS[self.relation](count, self.bound):
+            return None
+        return f"{count} {what}, {self.relation} {self.bound} asked"
 
 
 A = TypeVar("A", bound=Arguments)
@@ -35,25 +67,27 @@ Check = Callable[[str, A], str | None]
 
 @dataclass(frozen=True)
 class Instruction:
-    """One row of the table: ``check(response, arguments)`` is called on non-empty text."""
+    """One row of the table: ``check(response, arguments)`` is called on non-empty text.
+
+    ``unit`` is what the instruction counts, as prompts name it ("words"); "" for nothing.
+    """
 
     id: str
     arguments: type[Arguments]
     check: Check[Any]
-
-
-def compare(count: int, relation: Relation, bound: int, what: str) -> str | None:
-    """None when ``count`` stands in ``relation`` to ``bound``, else a sentence about it."""
-    if _HOLDS[relation](count, bound):
-        return None
-    return f"{count} {what}, {relation} {bound} asked"
+    unit: str = ""
 
 
 def at_least(count: int, bound: int, what: str) -> str | None:
-    """``compare`` for the instructions whose relation is fixed."""
-    return compare(count, "at least", bound, what)
+    """None when ``count`` reaches ``bound``, else a sentence about it."""
+    return None if count >= bound else f"{count} {what}, at least {bound} asked"
 
 
 def exactly(count: int, asked: int, what: str) -> str | None:
     """None when the two are equal, else a sentence about it."""
     return None if count == asked else f"{count} {what}, exactly {asked} asked"
+
+
+def shown(text: str, limit: int = 40) -> str:
+    """A text as a message shows it: quoted, on one line, at most ``limit`` characters."""
+    return repr(text if len(text) <= limit else text[: limit - 3] + "...")

@@ -5,28 +5,25 @@ from __future__ import annotations
 from pydantic import Field
 
 from cascade_rl_ifeval.instructions.base import (
-    Arguments,
+    Counted,
     Instruction,
     NoArguments,
     Relation,
-    compare,
 )
 from cascade_rl_ifeval.language import detect
 from cascade_rl_ifeval.tokenise.words import count_capital_words
 
 
-class CapitalWords(Arguments):
+class CapitalWords(Counted):
     """How many words in capitals."""
 
-    capital_frequency: int = Field(ge=0)
-    capital_relation: Relation
+    bound: int = Field(ge=0, alias="capital_frequency")
+    relation: Relation = Field(alias="capital_relation")
 
 
 def capital_word_frequency(response: str, arguments: CapitalWords) -> str | None:
     """At least, or less than, so many words all in capitals ("I" is one)."""
-    count = count_capital_words(response)
-    bound = arguments.capital_frequency
-    return compare(count, arguments.capital_relation, bound, "words in capitals")
+    return arguments.fault(count_capital_words(response), "words in capitals")
 
 
 def english_capital(response: str, arguments: NoArguments) -> str | None:  # noqa: ARG001 - one shape for all checks
@@ -45,7 +42,9 @@ def _not_english(response: str) -> str | None:
 
 
 INSTRUCTIONS = (
-    Instruction("change_case:capital_word_frequency", CapitalWords, capital_word_frequency),
+    Instruction(
+        "change_case:capital_word_frequency", CapitalWords, capital_word_frequency, "times"
+    ),
     Instruction("change_case:english_capital", NoArguments, english_capital),
     Instruction("change_case:english_lowercase", NoArguments, english_lowercase),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from cascade_rl_ifeval.instructions.base import Arguments, Instruction, NoArguments
+from cascade_rl_ifeval.instructions.base import Arguments, Instruction, NoArguments, Term
 
 SEPARATOR = "******"
 
@@ -12,7 +10,7 @@ SEPARATOR = "******"
 class PromptToRepeat(Arguments):
     """The text which the response must begin with."""
 
-    prompt_to_repeat: str = Field(min_length=1, pattern=r"\S")
+    prompt_to_repeat: Term
 
 
 def two_responses(response: str, arguments: NoArguments) -> str | None:  # noqa: ARG001 - one shape for all checks

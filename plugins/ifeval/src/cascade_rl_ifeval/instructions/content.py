@@ -6,9 +6,7 @@ import re
 
 from pydantic import Field
 
-from cascade_rl_ifeval.instructions.base import Arguments, Instruction, at_least
-
-_PLACEHOLDER = re.compile(r"\[[^\]\n]*\]")
+from cascade_rl_ifeval.instructions.base import Arguments, Instruction, Term, at_least
 
 
 class Placeholders(Arguments):
@@ -16,16 +14,33 @@ class Placeholders(Arguments):
 
     num_placeholders: int = Field(ge=0)
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The number of placeholders."""
+        return frozenset({self.num_placeholders})
+
 
 class Postscript(Arguments):
     """How the postscript begins: "P.S.", "P.P.S" or any other marker."""
 
-    postscript_marker: str = Field(min_length=1, pattern=r"\S")
+    postscript_marker: Term
+
+
+def bracketed(line: str) -> int:
+    """How many "[...]" stand in a line, one after the other.
+
+    A loop and not a pattern: on a line of opening brackets a pattern takes quadratic time.
+    """
+    count, start = 0, line.find("[")
+    while start >= 0 and (end := line.find("]", start)) >= 0:
+        count += 1
+        start = line.find("[", end)
+    return count
 
 
 def number_placeholders(response: str, arguments: Placeholders) -> str | None:
     """So many placeholders in square brackets, each on one line."""
-    count = len(_PLACEHOLDER.findall(response))
+    count = sum(map(bracketed, response.split("\n")))
     return at_least(count, arguments.num_placeholders, "placeholders in []")
 
 
@@ -45,6 +60,8 @@ def postscript(response: str, arguments: Postscript) -> str | None:
 
 
 INSTRUCTIONS = (
-    Instruction("detectable_content:number_placeholders", Placeholders, number_placeholders),
+    Instruction(
+        "detectable_content:number_placeholders", Placeholders, number_placeholders, "placeholders"
+    ),
     Instruction("detectable_content:postscript", Postscript, postscript),
 )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
 
 from pydantic import Field
 
-from cascade_rl_ifeval.instructions.base import Arguments, Instruction, Relation, compare
-
-Term = Annotated[str, Field(min_length=1, pattern=r"\S")]
+from cascade_rl_ifeval.instructions.base import (
+    Arguments,
+    Counted,
+    Instruction,
+    Relation,
+    Term,
+    shown,
+)
 
 
 class Keywords(Arguments):
@@ -18,12 +22,11 @@ class Keywords(Arguments):
     keywords: list[Term] = Field(min_length=1)
 
 
-class Frequency(Arguments):
+class Frequency(Counted):
     """How often a keyword must occur."""
 
     keyword: Term
-    frequency: int = Field(ge=0)
-    relation: Relation
+    bound: int = Field(ge=0, alias="frequency")
 
 
 class ForbiddenWords(Arguments):
@@ -32,12 +35,12 @@ class ForbiddenWords(Arguments):
     forbidden_words: list[Term] = Field(min_length=1)
 
 
-class LetterFrequency(Arguments):
+class LetterFrequency(Counted):
     """How often a single letter (or sign) must occur."""
 
     letter: str = Field(min_length=1, max_length=1)
-    let_frequency: int = Field(ge=0)
-    let_relation: Relation
+    bound: int = Field(ge=0, alias="let_frequency")
+    relation: Relation = Field(alias="let_relation")
 
 
 def occurrences(term: str, text: str) -> int:
@@ -60,31 +63,30 @@ def occurs_as_word(term: str, text: str) -> bool:
 def existence(response: str, arguments: Keywords) -> str | None:
     """Every keyword occurs."""
     missing = [term for term in arguments.keywords if not occurrences(term, response)]
-    return f"missing {', '.join(map(repr, missing))}" if missing else None
+    return f"missing {', '.join(map(shown, missing))}" if missing else None
 
 
 def frequency(response: str, arguments: Frequency) -> str | None:
     """The keyword occurs at least, or less than, so often."""
     count = occurrences(arguments.keyword, response)
-    return compare(count, arguments.relation, arguments.frequency, f"x {arguments.keyword!r}")
+    return arguments.fault(count, f"x {shown(arguments.keyword)}")
 
 
 def forbidden_words(response: str, arguments: ForbiddenWords) -> str | None:
     """No forbidden word occurs as a word of its own."""
     found = [term for term in arguments.forbidden_words if occurs_as_word(term, response)]
-    return f"contains {', '.join(map(repr, found))}" if found else None
+    return f"contains {', '.join(map(shown, found))}" if found else None
 
 
 def letter_frequency(response: str, arguments: LetterFrequency) -> str | None:
     """The letter occurs at least, or less than, so often."""
     count = response.lower().count(arguments.letter.lower())
-    what = f"x letter {arguments.letter!r}"
-    return compare(count, arguments.let_relation, arguments.let_frequency, what)
+    return arguments.fault(count, f"x letter {shown(arguments.letter)}")
 
 
 INSTRUCTIONS = (
     Instruction("keywords:existence", Keywords, existence),
-    Instruction("keywords:frequency", Frequency, frequency),
+    Instruction("keywords:frequency", Frequency, frequency, "times"),
     Instruction("keywords:forbidden_words", ForbiddenWords, forbidden_words),
-    Instruction("keywords:letter_frequency", LetterFrequency, letter_frequency),
+    Instruction("keywords:letter_frequency", LetterFrequency, letter_frequency, "times"),
 )

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from cascade_rl_ifeval.instructions.base import Arguments, Instruction
-from cascade_rl_ifeval.language import detect
+from cascade_rl_ifeval.language import CODES, detect
+
+
+def _known(code: str) -> str:
+    code = code.strip().lower()
+    if code not in CODES:
+        raise ValueError(f"no such language; known are {', '.join(sorted(CODES))}")
+    return code
 
 
 class Language(Arguments):
-    """An ISO 639-1 code, as langdetect writes it ("de", "zh-cn")."""
+    """An ISO 639-1 code which the detector can answer; "zh" stands for both scripts."""
 
-    language: str = Field(min_length=2, max_length=8)
+    language: Annotated[str, AfterValidator(_known)]
 
 
 def response_language(response: str, arguments: Language) -> str | None:
     """The whole response is in the language; text without letters is in none."""
-    found = detect(response)
-    wanted = arguments.language.strip().lower()
-    return None if found == wanted else f"language is {found or 'not recognisable'}, not {wanted}"
+    found, wanted = detect(response), arguments.language
+    if wanted in {found, found.partition("-")[0]}:
+        return None
+    return f"language is {found or 'not recognisable'}, not {wanted}"
 
 
 INSTRUCTIONS = (Instruction("language:response_language", Language, response_language),)

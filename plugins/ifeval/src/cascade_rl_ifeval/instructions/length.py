@@ -3,60 +3,72 @@
 from __future__ import annotations
 
 import re
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cascade_rl_ifeval.instructions.base import (
     Arguments,
+    Counted,
     Instruction,
-    Relation,
-    compare,
+    Term,
     exactly,
+    shown,
 )
 from cascade_rl_ifeval.tokenise.sentences import count_sentences
 from cascade_rl_ifeval.tokenise.words import count_words
 
 _DIVIDER = re.compile(r"\s?\*\*\*\s?")
-_WORD_END = re.compile(r"[.,?!'\"]")
+_HAS_WORD = re.compile(r"[^\W_]")
+_LEADING = re.compile(r"^[\W_]+")
+_WORD_END = re.compile(r"[.,?!'\"’”]")
+_EDGES = re.compile(r"[\W_]+$")
 
 
-class Sentences(Arguments):
+class Sentences(Counted):
     """How many sentences."""
 
-    num_sentences: int = Field(ge=0)
-    relation: Relation
+    bound: int = Field(ge=0, alias="num_sentences")
 
 
-class Words(Arguments):
+class Words(Counted):
     """How many words."""
 
-    num_words: int = Field(ge=0)
-    relation: Relation
+    bound: int = Field(ge=0, alias="num_words")
 
 
 class Paragraphs(Arguments):
     """The exact number of paragraphs."""
 
-    num_paragraphs: int = Field(ge=0)
+    num_paragraphs: int = Field(ge=1)
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The number of paragraphs."""
+        return frozenset({self.num_paragraphs})
 
 
-class FirstWord(Arguments):
+class FirstWord(Paragraphs):
     """The exact number of paragraphs and the first word of one of them (counted from 1)."""
 
-    num_paragraphs: int = Field(ge=0)
     nth_paragraph: int = Field(ge=1)
-    first_word: str = Field(min_length=1, pattern=r"\S")
+    first_word: Term
+
+    @model_validator(mode="after")
+    def _paragraph_exists(self) -> Self:
+        if self.nth_paragraph > self.num_paragraphs:
+            raise ValueError(f"no paragraph {self.nth_paragraph} in {self.num_paragraphs}")
+        return self
 
 
 def number_sentences(response: str, arguments: Sentences) -> str | None:
     """At least, or less than, so many sentences."""
-    count = count_sentences(response)
-    return compare(count, arguments.relation, arguments.num_sentences, "sentences")
+    return arguments.fault(count_sentences(response), "sentences")
 
 
 def number_words(response: str, arguments: Words) -> str | None:
     """At least, or less than, so many words."""
-    return compare(count_words(response), arguments.relation, arguments.num_words, "words")
+    return arguments.fault(count_words(response), "words")
 
 
 def number_paragraphs(response: str, arguments: Paragraphs) -> str | None:
@@ -69,9 +81,12 @@ def number_paragraphs(response: str, arguments: Paragraphs) -> str | None:
 
 
 def first_word_of(paragraph: str) -> str:
-    """The first word in small letters, without the punctuation around it."""
-    word = paragraph.split()[0].lower().lstrip("'").lstrip('"')
-    return _WORD_END.split(word, maxsplit=1)[0]
+    """The first word in small letters, without the punctuation around it ("" for none).
+
+    It ends where an apostrophe or a mark stands inside it: "It's" begins with "it".
+    """
+    word = next((token for token in paragraph.split() if _HAS_WORD.search(token)), "")
+    return _EDGES.sub("", _WORD_END.split(_LEADING.sub("", word), maxsplit=1)[0]).lower()
 
 
 def nth_paragraph_first_word(response: str, arguments: FirstWord) -> str | None:
@@ -80,8 +95,6 @@ def nth_paragraph_first_word(response: str, arguments: FirstWord) -> str | None:
     count = sum(1 for block in blocks if block)
     if count != arguments.num_paragraphs:
         return exactly(count, arguments.num_paragraphs, "paragraphs")
-    if arguments.nth_paragraph > count:
-        return f"no paragraph {arguments.nth_paragraph}"
     # An empty block (three line breaks in a row) takes a number here and none above: officially so.
     paragraph = blocks[arguments.nth_paragraph - 1]
     if not paragraph:
@@ -89,12 +102,19 @@ def nth_paragraph_first_word(response: str, arguments: FirstWord) -> str | None:
     word = first_word_of(paragraph)
     if word == arguments.first_word.strip().lower():
         return None
-    return f"paragraph {arguments.nth_paragraph} begins with {word!r}"
+    return f"paragraph {arguments.nth_paragraph} begins with {shown(word)}"
 
 
 INSTRUCTIONS = (
-    Instruction("length_constraints:number_sentences", Sentences, number_sentences),
-    Instruction("length_constraints:number_paragraphs", Paragraphs, number_paragraphs),
-    Instruction("length_constraints:number_words", Words, number_words),
-    Instruction("length_constraints:nth_paragraph_first_word", FirstWord, nth_paragraph_first_word),
+    Instruction("length_constraints:number_sentences", Sentences, number_sentences, "sentences"),
+    Instruction(
+        "length_constraints:number_paragraphs", Paragraphs, number_paragraphs, "paragraphs"
+    ),
+    Instruction("length_constraints:number_words", Words, number_words, "words"),
+    Instruction(
+        "length_constraints:nth_paragraph_first_word",
+        FirstWord,
+        nth_paragraph_first_word,
+        "paragraphs",
+    ),
 )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from cascade_rl_ifeval.instructions.base import Arguments, Instruction, NoArguments
+from cascade_rl_ifeval.instructions.base import Arguments, Instruction, NoArguments, Term, shown
 
 
 class EndPhrase(Arguments):
     """The exact last words."""
 
-    end_phrase: str = Field(min_length=1, pattern=r"\S")
+    end_phrase: Term
 
 
 def end_checker(response: str, arguments: EndPhrase) -> str | None:
     """The response ends with the phrase; case, outer blanks and double quotes aside."""
     ending = response.strip().strip('"').lower()
     phrase = arguments.end_phrase.strip().lower()
-    return None if ending.endswith(phrase) else f"does not end with {phrase!r}"
+    return None if ending.endswith(phrase) else f"does not end with {shown(phrase)}"
 
 
 def quotation(response: str, arguments: NoArguments) -> str | None:  # noqa: ARG001 - one shape for all checks

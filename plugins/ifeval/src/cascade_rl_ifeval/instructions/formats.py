@@ -11,16 +11,16 @@ from cascade_rl_ifeval.instructions.base import (
     Arguments,
     Instruction,
     NoArguments,
+    Term,
     at_least,
     exactly,
 )
 
 CONSTRAINED_ANSWERS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
-_BULLET = re.compile(r"^\s*(?:\*(?!\*)|-)", re.MULTILINE)
+_BULLET = re.compile(r"^[^\S\n]*(?:\*(?!\*)|-)", re.MULTILINE)
 _SINGLE = re.compile(r"\*([^\n*]*)\*")
 _DOUBLE = re.compile(r"\*\*([^\n*]*)\*\*")
-_TITLE = re.compile(r"<<([^\n]+)>>")
 _FENCE = re.compile(r"```(?:json)?(.*?)(?:```)?", re.DOTALL | re.IGNORECASE)
 
 
@@ -29,18 +29,33 @@ class Bullets(Arguments):
 
     num_bullets: int = Field(ge=0)
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The number of bullet points."""
+        return frozenset({self.num_bullets})
+
 
 class Highlights(Arguments):
     """The smallest number of highlighted sections."""
 
     num_highlights: int = Field(ge=0)
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The number of highlights."""
+        return frozenset({self.num_highlights})
+
 
 class Sections(Arguments):
     """The smallest number of sections, and the word that heads each (the official spelling)."""
 
-    section_spliter: str = Field(min_length=1, pattern=r"\S")
+    section_spliter: Term
     num_sections: int = Field(ge=0)
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """The number of sections."""
+        return frozenset({self.num_sections})
 
 
 def number_bullet_lists(response: str, arguments: Bullets) -> str | None:
@@ -79,19 +94,28 @@ def json_format(response: str, arguments: NoArguments) -> str | None:  # noqa: A
     return None
 
 
+def title_of(line: str) -> str:
+    """What stands between the first "<<" and the last ">>" of a line ("" for nothing)."""
+    start, end = line.find("<<"), line.rfind(">>")
+    return line[start : end + 2].lstrip("<").rstrip(">").strip() if 0 <= start < end - 2 else ""
+
+
 def title(response: str, arguments: NoArguments) -> str | None:  # noqa: ARG001 - one shape for all checks
     """A non-empty title in double angular brackets, on one line."""
-    found = any(text.strip("<> ") for text in _TITLE.findall(response))
+    found = any(map(title_of, response.split("\n")))
     return None if found else "no title in <<>>"
 
 
 INSTRUCTIONS = (
-    Instruction("detectable_format:number_bullet_lists", Bullets, number_bullet_lists),
+    Instruction("detectable_format:number_bullet_lists", Bullets, number_bullet_lists, "bullets"),
     Instruction("detectable_format:constrained_response", NoArguments, constrained_response),
     Instruction(
-        "detectable_format:number_highlighted_sections", Highlights, number_highlighted_sections
+        "detectable_format:number_highlighted_sections",
+        Highlights,
+        number_highlighted_sections,
+        "sections",
     ),
-    Instruction("detectable_format:multiple_sections", Sections, multiple_sections),
+    Instruction("detectable_format:multiple_sections", Sections, multiple_sections, "sections"),
     Instruction("detectable_format:json_format", NoArguments, json_format),
     Instruction("detectable_format:title", NoArguments, title),
 )

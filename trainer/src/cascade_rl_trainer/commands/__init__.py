@@ -1,0 +1,1 @@
+"""Verbs that the trainer adds to ``cascade``. Importing them imports no torch."""
