@@ -52,8 +52,10 @@ def test_a_right_file_has_no_problems():
         ),
         (
             "temperature: 0.8",
-            "stages.a.temperature: unknown key 'temperature'; did you mean "
-            f"'sampling.temperature' or 'schedule.temperature'? Allowed: {STAGE_KEYS}",
+            (
+                "stages.a.temperature: unknown key 'temperature'; did you mean "
+                f"'sampling.temperature' or 'schedule.temperature'? Allowed: {STAGE_KEYS}"
+            ),
         ),
         (
             "lr: 1e-6",
@@ -65,13 +67,17 @@ def test_a_right_file_has_no_problems():
         ),
         (
             "budget: {tokens: 3}",
-            "stages.a.budget.tokens: unknown key 'tokens'; did you mean 'prompt_tokens'? "
-            "Allowed: prompt_tokens, completion_tokens, overlong",
+            (
+                "stages.a.budget.tokens: unknown key 'tokens'; did you mean 'prompt_tokens'? "
+                "Allowed: prompt_tokens, completion_tokens, overlong"
+            ),
         ),
         (
             "budget: {overlong: msk}",
-            "stages.a.budget.overlong: must be one of mask, zero, keep, got 'msk'; "
-            "did you mean 'mask'?",
+            (
+                "stages.a.budget.overlong: must be one of mask, zero, keep, got 'msk'; "
+                "did you mean 'mask'?"
+            ),
         ),
         (
             "budget: {completion_tokens: -1}",
@@ -82,13 +88,17 @@ def test_a_right_file_has_no_problems():
         ("batch_size: true", "stages.a.batch_size: must be a whole number above 0, got true"),
         (
             "batch_size:",
-            "stages.a.batch_size: must be a whole number above 0, got nothing; fill it in, or "
-            "remove the key",
+            (
+                "stages.a.batch_size: must be a whole number above 0, got nothing; fill it in, or "
+                "remove the key"
+            ),
         ),
         (
             "budget:",
-            "stages.a.budget: must be a section with keys among prompt_tokens, "
-            "completion_tokens, overlong, got nothing; fill it in, or remove the key",
+            (
+                "stages.a.budget: must be a section with keys among prompt_tokens, "
+                "completion_tokens, overlong, got nothing; fill it in, or remove the key"
+            ),
         ),
         ("sampling: {top_p: 1.5}", None),
         (
@@ -98,8 +108,10 @@ def test_a_right_file_has_no_problems():
         ("no_signal: [stop]", "stages.a.no_signal: must be one of skip, stop, got ['stop']"),
         (
             "modes: {thnk: 1}",
-            "stages.a.modes.thnk: unknown key 'thnk'; did you mean 'think'? "
-            "Allowed: think, no_think, none",
+            (
+                "stages.a.modes.thnk: unknown key 'thnk'; did you mean 'think'? "
+                "Allowed: think, no_think, none"
+            ),
         ),
         ("modes: {think: 0}", "stages.a.modes.think: must be a number above 0, got 0"),
         (
@@ -108,8 +120,10 @@ def test_a_right_file_has_no_problems():
         ),
         (
             "optimizer: {betas: [1, 2, 3]}",
-            "stages.a.optimizer.betas: must be a list of 2 values, each a number from 0 to 1, "
-            "got [1, 2, 3]",
+            (
+                "stages.a.optimizer.betas: must be a list of 2 values, each a number from 0 to 1, "
+                "got [1, 2, 3]"
+            ),
         ),
         (
             "rewards: [{weight: 1}]",
@@ -133,8 +147,10 @@ def test_a_right_file_has_no_problems():
         ),
         (
             "filter: epoch",
-            "stages.a.filter: must be a section with keys among kind, return_hard, return_easy, "
-            "max_retries, got 'epoch'",
+            (
+                "stages.a.filter: must be a section with keys among kind, return_hard, "
+                "return_easy, max_retries, got 'epoch'"
+            ),
         ),
     ],
 )
@@ -168,8 +184,10 @@ def test_a_mistake_in_a_stage(line, message):
         (
             BASE.replace("name: a", "name: a b"),
             [
-                "c.yaml:4: stages[0].name: must be a name of letters, digits, '_', '-' and '.' "
-                "that starts with a letter or digit, got 'a b'"
+                (
+                    "c.yaml:4: stages[0].name: must be a name of letters, digits, '_', '-' and '.' "
+                    "that starts with a letter or digit, got 'a b'"
+                )
             ],
         ),
         (
@@ -187,8 +205,10 @@ def test_a_mistake_in_a_stage(line, message):
         (
             BASE.replace("model: {build: {}}\n", ""),
             [
-                "c.yaml:1: model: is missing; must be a section with keys among path, build, "
-                "gguf, lora, chat_template"
+                (
+                    "c.yaml:1: model: is missing; must be a section with keys among path, build, "
+                    "gguf, lora, chat_template"
+                )
             ],
         ),
         ("name: x\nmodel: {build: {}}\nstages: []\n", None),
@@ -196,16 +216,20 @@ def test_a_mistake_in_a_stage(line, message):
             BASE + "seed: 1.5\nsead: 2\n",
             [
                 "c.yaml:7: seed: must be a whole number of at least 0, got 1.5",
-                "c.yaml:8: sead: unknown key 'sead'; did you mean 'seed'? Allowed: name, stages, "
-                "model, seed, output, backend, device, threads, checkpoint_every, workers, "
-                "reward_timeout_s, domains, evaluation",
+                (
+                    "c.yaml:8: sead: unknown key 'sead'; did you mean 'seed'? Allowed: name, "
+                    "stages, model, seed, output, backend, device, threads, checkpoint_every, "
+                    "workers, reward_timeout_s, domains, evaluation"
+                ),
             ],
         ),
         (
             BASE + "domains: {math: {option: {}}}\n",
             [
-                "c.yaml:7: domains.math.option: unknown key 'option'; did you mean 'options'? "
-                "Allowed: options, budget, sampling"
+                (
+                    "c.yaml:7: domains.math.option: unknown key 'option'; did you mean 'options'? "
+                    "Allowed: options, budget, sampling"
+                )
             ],
         ),
         (
@@ -225,8 +249,10 @@ def test_a_mistake_elsewhere(text, messages):
 def test_sft_domains_that_are_neither_list_nor_weights():
     text = BASE.replace("domain: math", "kind: sft\n    domains: math")
     assert problems(text) == [
-        "c.yaml:6: stages.a.domains: must be a mapping of name to a number above 0, or a list, "
-        "each entry text, got 'math'"
+        (
+            "c.yaml:6: stages.a.domains: must be a mapping of name to a number above 0, or a list, "
+            "each entry text, got 'math'"
+        )
     ]
 
 

@@ -106,7 +106,7 @@ def test_negative_and_unbounded_scores():
 
 @pytest.mark.parametrize("bad", [math.inf, -math.inf])
 def test_infinite_scores_are_refused(bad):
-    with pytest.raises(ValueError, match="score 1 is -?inf; scores must be finite"):
+    with pytest.raises(ValueError, match=r"score 1 is -?inf; scores must be finite"):
         advantages([1, bad], [0, 0])
 
 

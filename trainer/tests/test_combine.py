@@ -92,7 +92,9 @@ def test_repeated_terms_get_names_of_their_own():
 def opposed(weight):
     terms = (RewardTerm(domain="math"), RewardTerm(modifier="length", weight=weight))
     pairs = [(1.0, -1 / weight), (-1.0, 1 / weight)]
-    return terms, [combine_rewards(Reward(score=a), [length(a), length(b)], terms) for a, b in pairs]
+    return terms, [
+        combine_rewards(Reward(score=a), [length(a), length(b)], terms) for a, b in pairs
+    ]
 
 
 def test_opposite_terms_that_cancel_are_named():

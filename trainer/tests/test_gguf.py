@@ -28,7 +28,7 @@ def test_a_path_or_the_one_file_of_a_package(package):
 
 
 def test_what_cannot_be_found_is_said(package, tmp_path):
-    with pytest.raises(RunError, match="no file /nowhere/x.gguf"):
+    with pytest.raises(RunError, match=r"no file /nowhere/x\.gguf"):
         find_gguf("/nowhere/x.gguf")
     with pytest.raises(RunError, match="'no_such_package' is not installed"):
         find_gguf("package:no_such_package")
@@ -100,6 +100,7 @@ def test_a_file_becomes_a_policy_and_is_converted_once(tmp_path):
     config, cache = ModelConfig(gguf=str(file)), tmp_path / "cache"
     policy = load_policy(config, seed=0, cache_dir=cache)
     assert policy.stop_ids == (2,)
+    assert policy.tokenizer.eos_token == "<|im_end|>"
     assert {p.dtype for p in policy.model.parameters()} == {torch.float32}
     (folder,) = cache.iterdir()
     changed = folder.stat().st_mtime_ns

@@ -85,6 +85,10 @@ def names(folder):
 
 @pytest.mark.parametrize("swap", ["exchange", "no-exchange"])
 def test_killed_at_every_step_leaves_old_or_new(tmp_path, swap):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    if swap == "exchange" and not files._exchange(tmp_path / "one", tmp_path / "two"):
+        pytest.skip("this system or file system cannot swap two folders in one step")
     run = subprocess.run(
         [sys.executable, "-c", KILL_EVERYWHERE, str(tmp_path), swap],
         capture_output=True,

@@ -44,7 +44,11 @@ def resolve(stages=STAGES, level=1, overlong="keep", **keys):
             stage=Stage(name=stage.name, kind=stage.kind, index=i),
             config=stage,
             domains=tuple(domain(name) for name in stage.domain_names),
-            origins={"steps": f"demo.yaml:{10 + i}", "budget.overlong": "pack"},
+            origins={
+                "steps": f"demo.yaml:{10 + i}",
+                "budget.overlong": "pack",
+                **({"domains.math.budget.overlong": "pack of sft"} if i == 0 else {}),
+            },
         )
         for i, stage in enumerate(config.stages)
     )
@@ -107,6 +111,7 @@ def test_what_changes_no_result_is_no_difference(keys):
             ["stages[1].optimizer.betas[1]: 0.95 -> 0.99 (cascade file)"],
         ),
         ({"seed": 1}, ["seed: 0 -> 1 (cascade file)"]),
+        ({"reward_timeout_s": 60}, ["reward_timeout_s: 30.0 -> 60.0 (cascade file)"]),
         (
             {"model": {"build": {"layers": 4}}},
             ["model.build.layers: 2 -> 4 (cascade file)"],
@@ -143,6 +148,7 @@ def test_cascade_values(cascade, lines):
 
 def test_a_default_of_a_pack_names_the_pack():
     lines = difference(take(), take(resolve(overlong="mask")))
+    assert "stages[0].resolved.math.budget.overlong: keep -> mask (pack of sft)" in lines
     assert "stages[1].resolved.math.budget.overlong: keep -> mask (pack)" in lines
 
 
@@ -217,6 +223,7 @@ def test_prompt_hashes_see_ids_truths_order_and_completions():
         [Prompt.from_text("1", "?", ground_truth="3"), two],
         [Demonstration.from_text("1", "?", ground_truth=3, completion="a"), two],
         [Demonstration.from_text("1", "?", ground_truth=3, completion="b"), two],
+        [Prompt.from_text("1", "\ud800"), two],  # no valid UTF-8, but a pack's JSON can hold it
     ]
     assert len({hashes.prompts_hash(v) for v in variants}) == len(variants)
 
@@ -252,7 +259,8 @@ def test_the_run_record_walks_through_a_run(tmp_path):
     assert progress.load(tmp_path) is None
     record = make_record().begin("sft")
     assert record.current == "sft"
-    record = record.complete(progress.StageDone(name="sft", steps=20, seconds=1.5)).worked(2.0)
+    done = progress.StageDone(name="sft", steps=20, seconds=1.5, warnings=("\ud800",))
+    record = record.complete(done).worked(2.0)
     progress.save(tmp_path, record)
     found = progress.load(tmp_path)
     assert found == record

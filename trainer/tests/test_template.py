@@ -81,7 +81,9 @@ def test_a_demonstration_ends_with_the_stop_token(template):
     assert completion == [vocabulary[t] for t in text]
 
 
-@pytest.mark.parametrize("text", ["<think>a b\n</think>\\boxed{3}", "", " x ", "naïve ☃ 😀", "\t\0"])
+@pytest.mark.parametrize(
+    "text", ["<think>a b\n</think>\\boxed{3}", "", " x ", "naïve ☃ 😀", "\t\0"]
+)
 def test_decoding_gives_back_what_was_written(template, text):
     ids = template.completion_ids(text)
     assert ids[-1] == template.stop_ids[0]

@@ -71,6 +71,7 @@ def test_without_closed_thoughts_there_is_no_answer_in_think_mode():
     result = reward(prompt("think"), Completion(text="Hot tea."))
     assert (result.score, result.correct, result.status) == (0.0, False, "scored")
     assert "no </think>" in result.reason
+    assert set(result.components.values()) == {0.0}
     assert reward(prompt("no_think"), Completion(text="Hot tea.")).score == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cascade_rl_ifeval.lint import findings, mentions
-from cascade_rl_ifeval.verifier import requirements
+from cascade_rl_ifeval.verifier import judge, requirements
 
 WORDS = "length_constraints:number_words"
 SECTIONS = "detectable_format:multiple_sections"
@@ -72,3 +72,28 @@ def test_each_unit_by_itself():
     assert found == []  # one off is the same
     found = lint("Write 30 words in two sections.", words("at least", 30), sections)
     assert found == [f"1:{SECTIONS}: the prompt says 2 sections, kwargs say 4"]
+
+
+def test_demands_that_nobody_can_meet():
+    first_word = "length_constraints:nth_paragraph_first_word"
+    beyond = (first_word, {"num_paragraphs": 2, "nth_paragraph": 3, "first_word": "tea"})
+    found = lint("Write.", words("less than", 0), beyond)
+    assert found == [
+        "0:length_constraints:number_words can never be followed: no count is less than 0",
+        f"1:{first_word} can never be followed: no paragraph 3 in 2",
+    ]
+    (verdict,) = judge(
+        "tea\n\ntea", requirements({"instruction_id_list": [first_word], "kwargs": [beyond[1]]})
+    )
+    assert (verdict.strict, verdict.fault) == (False, "no paragraph 3 in 2")
+
+
+def test_bounds_that_exclude_each_other():
+    said = ["length_constraints:number_words: at least 50 and less than 50 exclude each other"]
+    assert lint("Write.", words("at least", 50), words("less than", 50)) == said
+    assert lint("Write.", words("at least", 49), words("less than", 50)) == []
+    tea, milk = (
+        ("keywords:frequency", {"keyword": keyword, "frequency": 2, "relation": relation})
+        for keyword, relation in (("tea", "at least"), ("milk", "less than"))
+    )
+    assert lint("Write.", tea, milk) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import pytest
@@ -110,10 +111,8 @@ def _json(value):
 @given(TEXTS)
 @settings(max_examples=100, deadline=None)
 def test_parse_label_raises_nothing_but_value_error(text):
-    try:
+    with contextlib.suppress(ValueError):
         parse_label(text)
-    except ValueError as error:
-        assert "neither JSON nor a Python literal" in str(error)
 
 
 @given(TEXTS)

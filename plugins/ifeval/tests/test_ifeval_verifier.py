@@ -34,7 +34,8 @@ def test_loose_needs_one_variant_per_instruction_not_one_for_all():
 
 
 def test_strict_implies_loose():
-    assert verdicts("*tea*", ("detectable_format:number_highlighted_sections", {"num_highlights": 1})) == [(True, True)]  # fmt: skip
+    highlights = ("detectable_format:number_highlighted_sections", {"num_highlights": 1})
+    assert verdicts("*tea*", highlights) == [(True, True)]
 
 
 def test_a_variant_that_is_blank_follows_nothing():

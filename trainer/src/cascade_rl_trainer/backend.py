@@ -43,7 +43,5 @@ class Backend(Protocol):
         Goes on from the last checkpoint in ``folder`` if there is one. Raises ``RunError``.
         """
 
-    def evaluate(
-        self, cascade: ResolvedCascade, model: Path, on_step: OnStep
-    ) -> list[EvalSample]:
+    def evaluate(self, cascade: ResolvedCascade, model: Path, on_step: OnStep) -> list[EvalSample]:
         """Completions of held-out prompts of every evaluated domain, scored."""

@@ -14,6 +14,7 @@ from cascade_rl.config.checks.stages import (
     check_idle_keys,
     check_lengths,
     check_modes,
+    check_repeats,
     check_schedules,
 )
 from cascade_rl.config.findings import Finding
@@ -25,6 +26,7 @@ CHECKS: tuple[Callable[[Context], Iterable[Finding]], ...] = (
     check_backend,
     check_packs,
     check_rewards,
+    check_repeats,
     check_idle_keys,
     check_groups,
     check_modes,

@@ -14,7 +14,6 @@ from cascade_rl.config.overrides import apply_overrides
 from cascade_rl.config.problems import Problem, find_problems, meant
 from cascade_rl.config.schema import CascadeConfig
 from cascade_rl.config.source import Source, read_source
-from cascade_rl.config.yaml_text import KeyPath
 from cascade_rl.errors import ConfigError
 
 

@@ -23,7 +23,6 @@ from cascade_rl.config.schema import CascadeConfig
 from cascade_rl.config.yaml_text import KeyPath
 from cascade_rl.registry import nearest
 
-
 _ABSENT = object()
 
 

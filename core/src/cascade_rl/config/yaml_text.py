@@ -188,8 +188,11 @@ def _float(text: str) -> float:
 
 
 def _text(text: str) -> str:
-    text.encode()  # a lone surrogate from an escape fails here and not when it is printed
-    return text
+    """Joins a pair of surrogates, as JSON escapes them; half a pair could not be printed."""
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        raise ValueError("holds half of a surrogate pair") from error
 
 
 _SCALARS: dict[str, Callable[[str], Any]] = {

@@ -51,7 +51,7 @@ class Registry:
 
         Raises ``UnknownDomain`` (with the nearest names) or ``DuplicateDomain``.
         """
-        found = self.discovery.named(group, name)
+        found = sorted(self.discovery.named(group, name), key=lambda a: a.distribution)
         if not found:
             raise UnknownDomain(self._unknown(group, name))
         if len(found) > 1:

@@ -147,6 +147,12 @@ def _check_hooks(
     announcement: Announcement, plugin: Any, spec: type, required: Sequence[str]
 ) -> None:
     known = sorted(n for n, f in vars(spec).items() if hasattr(f, f"{PROJECT}_spec"))
+    for name in known:
+        if isinstance(getattr(plugin, name, None), ModuleType):
+            raise MissingHook(
+                f"{_head(announcement)}: {name!r} is a module of the pack, which hides the hook "
+                f"of that name once it is imported; rename the file {name}.py"
+            )
     found = implemented_hooks(plugin)
     for name, function in found.items():
         if name not in known:

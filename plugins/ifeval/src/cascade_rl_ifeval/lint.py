@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from cascade_rl_ifeval.instructions.base import Counted
 from cascade_rl_ifeval.verifier import Requirement
 
 _SPELT = (
@@ -40,7 +41,7 @@ _MENTION = {
 
 def findings(text: str, required: Sequence[Requirement]) -> list[str]:
     """What looks wrong about a label, one sentence each; [] for nothing."""
-    return [*_repeated(required), *_contradictions(text, required)]
+    return [*_repeated(required), *_impossible(required), *_contradictions(text, required)]
 
 
 def _repeated(required: Sequence[Requirement]) -> list[str]:
@@ -51,6 +52,26 @@ def _repeated(required: Sequence[Requirement]) -> list[str]:
         if key in seen:
             found.append(f"{requirement.name} repeats an instruction with the same arguments")
         seen.append(key)
+    return found
+
+
+def _impossible(required: Sequence[Requirement]) -> list[str]:
+    """Demands that no response can meet: they score 0 whatever is written."""
+    found = [
+        f"{item.name} can never be followed: {item.arguments.impossible}"
+        for item in required
+        if item.arguments.impossible
+    ]
+    bounds: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for item in required:
+        if isinstance(item.arguments, Counted):
+            counted = item.arguments.model_dump_json(exclude={"bound", "relation"})
+            pair = bounds.setdefault((item.instruction.id, counted), {})
+            pair.setdefault(item.arguments.relation, []).append(item.arguments.bound)
+    for (instruction, _), pair in bounds.items():
+        if len(pair) == 2 and max(pair["at least"]) >= min(pair["less than"]):
+            low, high = max(pair["at least"]), min(pair["less than"])
+            found.append(f"{instruction}: at least {low} and less than {high} exclude each other")
     return found
 
 

@@ -6,6 +6,8 @@ from cascade_rl.types import Completion, Prompt, Reward
 from cascade_rl_ifeval.lint import findings
 from cascade_rl_ifeval.verifier import BadLabel, Requirement, Verdict, judge, requirements
 
+_NO_ANSWER = "no </think>: the thoughts never end, there is no answer"
+
 
 def score(prompt: Prompt, completion: Completion) -> Reward:
     """1 when the answer follows every instruction strictly, else 0 (the paper's R_IF).
@@ -16,12 +18,12 @@ def score(prompt: Prompt, completion: Completion) -> Reward:
         required = requirements(prompt.ground_truth)
     except BadLabel as error:
         return Reward.unscored("bad_prompt", str(error))
-    if prompt.mode == "think" and completion.thoughts is None:
-        return Reward.verdict(False, "no </think>: the thoughts never end, there is no answer")
-    verdicts = judge(completion.answer, required)
+    answered = prompt.mode != "think" or completion.thoughts is not None
+    verdicts = judge(completion.answer if answered else "", required)
+    reason = _reason(verdicts) if answered else _NO_ANSWER
     return Reward.verdict(
         all(verdict.strict for verdict in verdicts),
-        _reason(verdicts) + _flags(prompt, required),
+        reason + _flags(prompt, required),
         components=_components(verdicts),
     )
 

@@ -4,10 +4,13 @@ This module is the entry point: it re-exports the hooks and imports nothing heav
 """
 
 from cascade_rl_math.domain import (
+    close,
+    examples,
     gold_completion,
     length_budget,
     load_demonstrations,
     load_prompts,
+    open,  # noqa: A004 - the hook's name
     reward,
     sampling_params,
 )
@@ -15,10 +18,13 @@ from cascade_rl_math.options import Options
 
 __all__ = [
     "Options",
+    "close",
+    "examples",
     "gold_completion",
     "length_budget",
     "load_demonstrations",
     "load_prompts",
+    "open",
     "reward",
     "sampling_params",
 ]

@@ -50,6 +50,14 @@ def columns(terms: Sequence[int], width: int) -> str:
     return ";".join(written)
 
 
+def longest_reply(options: Options) -> int:
+    """Characters of the longest demonstration that the options allow."""
+    terms = (options.largest_operand,) * options.terms
+    written = len(columns(terms, len(str(options.largest_operand))))
+    repeated = 2 * (len(";check:") + written) if options.ramble else 0
+    return len(f"<think></think>\\boxed{{{sum(terms)}}}") + written + repeated
+
+
 def _drawn(options: Options) -> Iterator[tuple[int, ...]]:
     base = options.largest_operand + 1
     total = base**options.terms

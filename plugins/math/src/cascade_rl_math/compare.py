@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from cascade_rl_math.layers import UNDECIDED, Layers, Verdict, decide
+from cascade_rl_math.layers import UNDECIDED, Layers, ScalarLayer, Verdict, decide
 from cascade_rl_math.limits import Unreadable
 from cascade_rl_math.nodes import (
     Clock,
@@ -48,10 +48,14 @@ def compare(gold: Node, answer: Node, layers: Layers) -> Verdict:
 def _turned(layers: Layers) -> Layers:
     # Rules are written once for each pair of types; the layers still see gold first.
     return Layers(
-        tuple((name, lambda a, b, layer=layer: layer(b, a)) for name, layer in layers.scalars),
+        tuple((name, _swapped(layer)) for name, layer in layers.scalars),
         layers.equations,
         layers.solutions,
     )
+
+
+def _swapped(layer: ScalarLayer) -> ScalarLayer:
+    return lambda gold, answer: layer(answer, gold)
 
 
 def _different(gold: Node, answer: Node) -> Verdict:
@@ -84,9 +88,7 @@ def _dearest(names: Sequence[str], layers: Layers) -> str:
     return max(names, key=lambda name: order.get(name, len(order)), default="empty")
 
 
-def _any_order(
-    gold: Sequence[Node], answer: Sequence[Node], layers: Layers, shape: str
-) -> Verdict:
+def _any_order(gold: Sequence[Node], answer: Sequence[Node], layers: Layers, shape: str) -> Verdict:
     """Equal where the members pair off. Equality is transitive, so the first match will do."""
     if len(gold) != len(answer):
         return Verdict(False, f"{shape}: {len(gold)} members are not {len(answer)}")
@@ -192,7 +194,9 @@ def _unzipped(gold: Labelled, answer: Group) -> Node:
     """(p, q) = (3, 2) as the list p = 3, q = 2, where the answer is written so."""
     value = gold.value
     names = gold.label.removeprefix("(").removesuffix(")").split(",")
-    if not isinstance(value, Group) or len(names) != len(value.items) or not _by_label(answer.items):
+    if not isinstance(value, Group) or not _by_label(answer.items):
+        return value
+    if len(names) != len(value.items):
         return value
     return Group("list", tuple(map(Labelled, names, value.items)))
 

@@ -64,7 +64,9 @@ def _check(bits: float) -> None:
 
 
 def _num(tree: Ast) -> Value:
-    digits, _, exponent = tree[1].partition("e")
+    if tree[1].isdigit():
+        return Fraction(int(tree[1]))
+    _, _, exponent = tree[1].partition("e")
     if exponent:
         if len(exponent) > 6:
             raise TooExpensive(f"an exponent of {len(exponent)} digits")

@@ -13,11 +13,9 @@ from cascade_rl.types import Completion, Prompt
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 #: What may stand between two boxes that are one answer: nothing, a comma, "and", a bare "or".
-_JOINT = re.compile(
-    r"(?:[ $.]|\\[,;()\[\]]|\\quad|\\qquad)*"
-    r"(?P<sep>[,;]?\s*(?:\\text\s*\{\s*(?:and|or)\s*\}|\band\b|\bor\b)?)"
-    r"(?:[ \n$]|\\[,;()\[\]]|\\quad|\\qquad)*"
-)
+_FILLING = r"(?:[ $.]|\\[,;()\[\]]|\\quad|\\qquad)*"
+_WORD = r"(?:\\text\s*\{\s*(?:and|or)\s*\}|\band\b|\bor\b)"
+_JOINT = re.compile(rf"{_FILLING}(?:(?P<sep>[,;]\s*{_WORD}?|{_WORD})\n?{_FILLING})?")
 _LONGEST_JOINT = 60
 _MOST_BOXES = 32
 
@@ -70,7 +68,7 @@ def _joined(text: str, starts: list[tuple[int, int]], content: str) -> str:
             break
         before = text[inside:end].strip()
         if before and before not in parts:
-            parts[:0] = [before, " \\text{ or } " if "or" in joint["sep"] else ", "]
+            parts[:0] = [before, " \\text{ or } " if "or" in (joint["sep"] or "") else ", "]
     return "".join(parts)
 
 

@@ -63,9 +63,13 @@ def same_text(gold: Scalar, answer: Scalar) -> bool | None:
     return False if is_infinite(gold) or is_infinite(answer) else None
 
 
+_SIGN_UNITS = {"": "", "percent": "", "degree": "deg"}
+
+
 def different_units(gold: Scalar, answer: Scalar) -> bool | None:
     """Two known units that differ: 12 cm is not 12 m. A missing unit is forgiven."""
-    return False if gold.unit and answer.unit and gold.unit != answer.unit else None
+    ours, theirs = (side.unit or _SIGN_UNITS[side.sign] for side in (gold, answer))
+    return False if ours and theirs and ours != theirs else None
 
 
 def exact_number(gold: Scalar, answer: Scalar) -> bool | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from cascade_rl_math.limits import (
     MAX_TOKENS,
@@ -11,94 +10,29 @@ from cascade_rl_math.limits import (
     TooExpensive,
     Unreadable,
 )
-
-
-class Token(NamedTuple):
-    """``kind`` is one of num, sym, const, func, op, rel, open, close, text, sep, post, cmd."""
-
-    kind: str
-    value: str
-
-
-FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh ln log lg exp"
-    " sqrt gcd lcm max min".split()
+from cascade_rl_math.vocabulary import (
+    COMMANDS,
+    FUNCTIONS,
+    LETTERS,
+    LONG_WORD,
+    NAMES,
+    PUNCTUATION,
+    SHORT_UNITS,
+    SHORT_WORDS,
+    STYLE_COMMANDS,
+    TEXT_COMMANDS,
+    Token,
 )
-_LETTERS = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta iota kappa lambda mu nu xi rho"
-    " sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell"
-    " angle triangle emptyset varnothing".split()
-)
-_COMMANDS = {
-    "pi": Token("const", "pi"),
-    "infty": Token("const", "oo"),
-    "cdot": Token("op", "*"),
-    "times": Token("op", "*"),
-    "ast": Token("op", "*"),
-    "div": Token("op", "/"),
-    "pm": Token("op", "±"),
-    "mp": Token("op", "∓"),
-    "cup": Token("op", "∪"),
-    "setminus": Token("op", "∖"),
-    "backslash": Token("op", "∖"),
-    "leq": Token("rel", "≤"),
-    "le": Token("rel", "≤"),
-    "leqslant": Token("rel", "≤"),
-    "geq": Token("rel", "≥"),
-    "ge": Token("rel", "≥"),
-    "geqslant": Token("rel", "≥"),
-    "lt": Token("rel", "<"),
-    "gt": Token("rel", ">"),
-    "neq": Token("rel", "≠"),
-    "approx": Token("rel", "≈"),
-    "in": Token("rel", "∈"),
-    "lor": Token("sep", "or"),
-    "vee": Token("sep", "or"),
-    "degree": Token("post", "°"),
-    "%": Token("post", "%"),
-    "{": Token("open", "\\{"),
-    "}": Token("close", "\\}"),
-    "lbrace": Token("open", "\\{"),
-    "rbrace": Token("close", "\\}"),
-    "lfloor": Token("open", "⌊"),
-    "rfloor": Token("close", "⌋"),
-    "lceil": Token("open", "⌈"),
-    "rceil": Token("close", "⌉"),
-    "lvert": Token("op", "|"),
-    "rvert": Token("op", "|"),
-    "vert": Token("op", "|"),
-    "mid": Token("op", "|"),
-    "|": Token("op", "|"),
-    "frac": Token("cmd", "frac"),
-    "sqrt": Token("func", "sqrt"),
-    "binom": Token("cmd", "binom"),
-    "ldots": Token("sym", "…"),
-    "cdots": Token("sym", "…"),
-    "dots": Token("sym", "…"),
-    "prime": Token("post", "'"),
-    "\\": Token("op", "\\\\"),
-}
-_PUNCTUATION = {
-    **{symbol: Token("op", symbol) for symbol in "+-*/^_|&:"},
-    **{symbol: Token("rel", symbol) for symbol in "=<>"},
-    **{symbol: Token("open", symbol) for symbol in "({["},
-    **{symbol: Token("close", symbol) for symbol in ")}]"},
-    **{symbol: Token("sep", symbol) for symbol in ",;"},
-    **{symbol: Token("post", symbol) for symbol in "!%'"},
-}
-_TEXT = frozenset("text textbf textit textrm textsf textnormal mbox hbox".split())
-_STYLE = frozenset("mathrm mathbf mathit mathsf boldsymbol bm operatorname mathbb mathcal".split())
-_NAMES = {"pi": "pi", "infty": "oo", "infinity": "oo"}
-#: A run of letters outside \text is a product of letters unless it is one of these or long.
-_SHORT_WORDS = frozenset(
-    "cm mm km kg mg ml ft sq mph hrs min sec deg rad usd yes no odd even true all for".split()
-)
-_LONG_WORD = 4
+
+__all__ = ["Token", "readings", "tokenise"]
+
+
 _MATRIX = re.compile(r"(begin|end)\s*\{\s*(?:[pbB]?matrix|smallmatrix|array)\s*\}")
 
 _SCAN = re.compile(
     r"""\s*(?:
-      (?P<num>(?:[1-9]\d{0,2}(?:[ ,]\d{3})+(?![\d/])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
+      (?P<num>
+        (?:[1-9]\d{0,2}(?:[ ,]\d{3})+(?![\d/])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<dots>\.\.\.)
     | (?P<command>\\(?:[a-zA-Z]+|.))
     | (?P<word>[^\W\d_]+)
@@ -107,6 +41,8 @@ _SCAN = re.compile(
     re.VERBOSE,
 )
 _SCAN_LISTS = re.compile(_SCAN.pattern.replace("[ ,]", "[ ]"), re.VERBOSE)
+_NUMBER_BEFORE = re.compile(r"[\d}] *$")
+_GLUED = re.compile(r"(and|or)[a-zA-Z]?")
 _WORD_AFTER = re.compile(r" [^\W\d_]{2}")
 _WORD_BEFORE = re.compile(r"(?<![\\a-zA-Z])[^\W\d_]{2,} $")
 _THOUSANDS = re.compile(r"\d,\d{3}(?!\d)")
@@ -150,7 +86,7 @@ def _number(written: str, _text: str, end: int) -> tuple[list[Token], int]:
 
 
 def _mark(symbol: str, _text: str, end: int) -> tuple[list[Token], int]:
-    return [_PUNCTUATION[symbol]], end
+    return [PUNCTUATION[symbol]], end
 
 
 def _dots(_dots: str, _text: str, end: int) -> tuple[list[Token], int]:
@@ -158,14 +94,15 @@ def _dots(_dots: str, _text: str, end: int) -> tuple[list[Token], int]:
 
 
 def _word(letters: str, text: str, end: int) -> tuple[list[Token], int]:
-    if letters in ("and", "or"):
-        return [Token("sep", letters)], end
+    if glued := _GLUED.fullmatch(letters):  # "and", "or", and the "or" of x=1orx=2
+        joint = glued.group(1)
+        return [Token("sep", joint)], end - len(letters) + len(joint)
     low = letters.casefold()
     if low in FUNCTIONS:
         return [Token("func", low)], end
-    if low in _NAMES:
-        return [Token("const", _NAMES[low])], end
-    long = len(letters) >= _LONG_WORD or letters in _SHORT_WORDS or not letters.isascii()
+    if low in NAMES:
+        return [Token("const", NAMES[low])], end
+    long = len(letters) >= LONG_WORD or letters in SHORT_WORDS or not letters.isascii()
     if long or (len(letters) > 1 and _beside_words(text, end - len(letters), end)):
         return [Token("text", letters)], end
     return [_letter(letter) for letter in letters], end
@@ -173,7 +110,8 @@ def _word(letters: str, text: str, end: int) -> tuple[list[Token], int]:
 
 def _beside_words(text: str, start: int, end: int) -> bool:
     """Whether a run of letters has another beside it: then both are prose, not factors."""
-    return bool(_WORD_AFTER.match(text, end) or _WORD_BEFORE.search(text, max(0, start - 24), start))
+    before = _WORD_BEFORE.search(text, max(0, start - 24), start)
+    return bool(before or _WORD_AFTER.match(text, end))
 
 
 def _letter(letter: str) -> Token:
@@ -184,19 +122,22 @@ def _command(command: str, text: str, end: int) -> tuple[list[Token], int]:
     name = command[1:]
     if name == "$":
         return [], end
-    if name in _TEXT:
+    if name in TEXT_COMMANDS:
+        start = end - len(command)
         content, end = _braced(text, end)
+        if content.strip() in SHORT_UNITS and _NUMBER_BEFORE.search(text, max(0, start - 9), start):
+            return [Token("text", content.strip())], end
         return _text_tokens(content), end
-    if name in _STYLE:
+    if name in STYLE_COMMANDS:
         return _styled(name, *_braced(text, end))
     if name in ("begin", "end"):
         return _environment(text, end - len(name))
     if name in FUNCTIONS:
         return [Token("func", name)], end
-    if name in _LETTERS:
+    if name in LETTERS:
         return [Token("sym", name)], end
-    if name in _COMMANDS:
-        return [_COMMANDS[name]], end
+    if name in COMMANDS:
+        return [COMMANDS[name]], end
     raise Unreadable(f"unknown command {command[:20]}")
 
 

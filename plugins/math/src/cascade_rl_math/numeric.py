@@ -16,13 +16,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]  # sympy's arithmetic; ships no types
 from mpmath import mp
 
 from cascade_rl_math.exact import exact
 from cascade_rl_math.parse import Ast, symbols
 
-_POINTS = 12
+_POINTS = 11
 _ENOUGH = 3
 #: Decimal digits to work with; the last is for sums that cancel almost to nothing.
 _PRECISIONS = (50, 150, 700)
@@ -31,8 +31,9 @@ _EQUAL_DIGITS = 100
 _REAL_DIGITS = 60
 #: Beyond these the result is not computed: e**1e6 has 434,000 digits before the point.
 _LARGEST_EXPONENT = 10**6
+_SMALL_POWER = 1_000
 #: Where the variables are drawn from: first a range on which most functions are defined.
-_RANGES = [(0.05, 0.95)] * 4 + [(0.3, 3.0)] * 4 + [(-3.0, 3.0)] * 4
+_RANGES = [(0.05, 0.95)] * 3 + [(0.3, 3.0)] * 3 + [(2.0, 20.0)] * 2 + [(-3.0, 3.0)] * 3
 
 
 class Undefined(Exception):
@@ -40,12 +41,21 @@ class Undefined(Exception):
 
 
 def agree(gold: Ast, answer: Ast) -> bool | None:
-    """Whether two expressions are equal at every point; None where too few points decide."""
-    decided = 0
+    """Whether two expressions are equal at every point; None where too few points decide.
+
+    Real values decide where there are enough of them, else complex principal values.
+    """
+    if _mentions_i(gold) or _mentions_i(answer):
+        return _agree(gold, answer, over_reals=False)
+    real = _agree(gold, answer, over_reals=True)
+    return real if real is not None else _agree(gold, answer, over_reals=False) or None
+
+
+def _agree(gold: Ast, answer: Ast, over_reals: bool) -> bool | None:
     needed = _ENOUGH if symbols(gold) | symbols(answer) else 1
-    imaginary = _mentions_i(gold) or _mentions_i(answer)
+    decided = 0
     for point in range(_POINTS if needed > 1 else 1):
-        same = _same_at(gold, answer, point, imaginary)
+        same = _same_at(gold, answer, point, over_reals)
         if same is False:
             return False
         decided += same is True
@@ -72,11 +82,11 @@ def number(tree: Ast) -> Fraction | None:
     return Fraction(*mpmath.libmp.to_rational(mpmath.re(value)._mpf_))
 
 
-def _same_at(gold: Ast, answer: Ast, point: int, imaginary: bool) -> bool | None:
+def _same_at(gold: Ast, answer: Ast, point: int, over_reals: bool) -> bool | None:
     left, right = settled(gold, point), settled(answer, point)
     if left is None or right is None:
         return None
-    if not imaginary and not (_is_real(left) and _is_real(right)):
+    if over_reals and not (_is_real(left) and _is_real(right)):
         return None if _is_real(left) == _is_real(right) else False
     return _close(left, right, _EQUAL_DIGITS)
 
@@ -173,6 +183,8 @@ class _Walk:
 
     def _pow(self, tree: Ast) -> Any:
         base, ratio = self.value(tree[1]), exact(tree[2])
+        if ratio is not None and ratio.denominator == 1 and abs(ratio) <= _SMALL_POWER:
+            return base**ratio.numerator
         exponent = self.value(tree[2]) if ratio is None else _ratio(ratio)
         if base and abs(exponent) * abs(mpmath.mag(base)) > _LARGEST_EXPONENT:
             raise Undefined

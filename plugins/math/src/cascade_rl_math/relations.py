@@ -81,6 +81,8 @@ def _labelled(label: tuple[str, tuple[str, ...]], sides: list[Tokens], read: Rea
     name, arguments = label
     values = [read(side) for side in sides[1:] if _label(side) is None or side is sides[-1]]
     last = values[-1]
+    if any(isinstance(each, Scalar) and name in symbols(each.tree) for each in values[:-1]):
+        raise Unreadable("a chain of equations that comes back to its name")
     if isinstance(last, Scalar):
         if not arguments and name in symbols(last.tree):
             return Equation(("add", parse(sides[0]), ("neg", last.tree)))
@@ -110,7 +112,7 @@ def _membership(sides: list[Tokens], _operators: list[str], read: Reader) -> Nod
     return Labelled(label[0], read(sides[1]), label[1])
 
 
-def _bounds(sides: list[Tokens], operators: list[str], read: Reader) -> Node:
+def _bounds(sides: list[Tokens], operators: list[str], _read: Reader) -> Node:
     rising = [operator in "<≤" for operator in operators]
     if any(rising) and not all(rising):
         raise Unreadable("a chain of inequalities that turns")
@@ -138,7 +140,7 @@ def _ray(sides: list[Tokens], operators: list[str]) -> Node | None:
     return Labelled(name, interval(low, high, closed), arguments)
 
 
-def _unequal(sides: list[Tokens], operators: list[str], read: Reader) -> Node:
+def _unequal(sides: list[Tokens], operators: list[str], _read: Reader) -> Node:
     return Inequality(tuple(operators), tuple(scalar(parse(side)) for side in sides))
 
 

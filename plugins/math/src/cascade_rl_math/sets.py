@@ -27,7 +27,7 @@ def removal(tokens: Tokens) -> tuple[int, int] | None:
     """Where a set ends and the points taken out of it begin: at a set minus, or at a minus
     sign before a last ``\\{...\\}``."""
     if ("op", "∖") in top_level(tokens):
-        at = list(tokens).index(("op", "∖"))
+        at = next(index for index, token in enumerate(tokens) if token == ("op", "∖"))
         return at, at + 1
     for at in range(len(tokens) - 2, 0, -1):
         if tokens[at] == ("op", "-") and tokens[at + 1] == ("open", "\\{"):

@@ -7,6 +7,7 @@ quick on hostile input; it only must not be wrong.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,7 +24,7 @@ from cascade_rl_math.parse import Ast, symbols
 
 #: Beyond these sympy expands or simplifies for minutes; numbers decide instead.
 _MOST_NODES = 300
-_LARGEST_POWER_OF_SUM = 24
+_MOST_TERMS = 2_000
 _LARGEST_POWER = 1_000
 
 
@@ -129,8 +130,8 @@ def _nodes(tree: Ast) -> int:
 
 def _large_power(tree: Ast) -> bool:
     if tree[0] == "pow" and tree[2][0] == "num":
-        limit = _LARGEST_POWER_OF_SUM if tree[1][0] != "sym" else _LARGEST_POWER
-        if Fraction(tree[2][1]) > limit:
+        power, names = Fraction(tree[2][1]), len(symbols(tree[1]))
+        if power > _LARGEST_POWER or math.comb(int(power) + names, names) > _MOST_TERMS:
             return True
     return any(_large_power(part) for part in tree[1:] if isinstance(part, tuple))
 

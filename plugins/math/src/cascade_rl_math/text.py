@@ -121,12 +121,10 @@ def _plain_character(symbol: str) -> str:
 
 
 def _after_marker(text: str) -> str:
-    last = None
-    for last in _MARKER.finditer(text):
-        pass
-    if last is None or last.end() == len(text):
+    ends = [marker.end() for marker in _MARKER.finditer(text)]
+    if not ends or ends[-1] == len(text):
         return text
-    return _SENTENCE_END.split(text[last.end() :], maxsplit=1)[0]
+    return _SENTENCE_END.split(text[ends[-1] :], maxsplit=1)[0]
 
 
 def _only_formula(text: str) -> str:

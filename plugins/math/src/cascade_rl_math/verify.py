@@ -62,6 +62,12 @@ def verify(gold: str, answer: str, time_limit_s: float = TIME_LIMIT_S) -> Verdic
     return verdict if verdict.equal is not None else _in_child(gold, answer, time_limit_s)
 
 
+def explain(verdict: Verdict) -> str:
+    """A verdict that is not equal, as a reason to read."""
+    named = verdict.layer.startswith(("too_expensive", "unparsed"))
+    return verdict.layer if named else f"unequal: {verdict.layer}"
+
+
 def compare_texts(gold: str, answer: str, layers: Layers) -> Verdict:
     """Both sides read afresh and compared with the layers given: what the child runs."""
     verdict = _compare(_read(gold), _read(answer), layers)
@@ -133,9 +139,7 @@ def _compare(gold: Read, answer: Read, layers: Layers) -> Verdict:
     """The best verdict over the readings: 1,234 may be one number or two."""
     if gold.text == answer.text or _same_decimal(gold.text, answer.text):
         return Verdict(True, "text")
-    verdicts = [
-        compare(ours, theirs, layers) for ours in gold.nodes for theirs in answer.nodes
-    ]
+    verdicts = [compare(ours, theirs, layers) for ours in gold.nodes for theirs in answer.nodes]
     return (
         next((verdict for verdict in verdicts if verdict.equal), None)
         or next((verdict for verdict in verdicts if verdict.equal is None), None)

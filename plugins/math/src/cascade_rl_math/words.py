@@ -10,29 +10,10 @@ from collections.abc import Sequence
 
 from cascade_rl_math.lex import Token
 from cascade_rl_math.limits import Unreadable
+from cascade_rl_math.vocabulary import BIG_SETS, CHANGING, LEAD_IN, QUALIFIERS, UNIT_NAMES
 
-_LEAD_IN = frozenset(
-    "only the final answer answers is are so thus hence therefore solution solutions value values"
-    " area volume length total equals we get have".split()
-)
-#: Words that change what a value means; with one of these beside it, it is not the value.
-_CHANGING = frozenset(
-    "not no never except excluding than least most more less below above over under about almost"
-    " nearly approximately roughly between unless if when but either neither maybe perhaps where"
-    " mod modulo undefined false wrong incorrect instead rather rounded".split()
-)
-_QUALIFIERS = frozenset("for where with".split())
-_BIG_SETS = frozenset(("set R", "set Z", "set N", "set Q", "set C"))
-_UNIT_NAMES = {
-    "cm": "cm", "centimeter": "cm", "centimetre": "cm", "mm": "mm", "millimeter": "mm",
-    "m": "m", "meter": "m", "metre": "m", "km": "km", "kilometer": "km", "kilometre": "km",
-    "inch": "in", "inche": "in", "in": "in", "feet": "ft", "foot": "ft", "ft": "ft",
-    "yard": "yd", "mile": "mi", "second": "s", "sec": "s", "minute": "min", "min": "min",
-    "hour": "h", "hr": "h", "day": "day", "week": "week", "month": "month", "year": "year",
-    "kg": "kg", "kilogram": "kg", "gram": "g", "mg": "mg", "pound": "lb", "ounce": "oz",
-    "liter": "l", "litre": "l", "ml": "ml", "dollar": "dollar", "cent": "cent", "degree": "deg",
-    "radian": "rad", "mph": "mph",
-}  # fmt: skip
+#: A digit that is not the power of a unit: the 7 of "or so, 7", not the 2 of cm2.
+_NUMBER_IN_WORDS = re.compile(r"(?<![a-zA-Z^\d])\d|\d{2}")
 
 
 def strip_words(tokens: Sequence[Token]) -> tuple[Sequence[Token], str]:
@@ -46,7 +27,7 @@ def strip_words(tokens: Sequence[Token]) -> tuple[Sequence[Token], str]:
     start = 0
     while start < len(tokens) and tokens[start].kind == "text" and not _is_label(tokens, start):
         words = _split_words(tokens[start])
-        if not set(words) <= _LEAD_IN:
+        if not set(words) <= LEAD_IN:
             raise Unreadable(f"{tokens[start].value[:30]!r} before a value")
         start += 1
     end, unit = _unit_start(tokens)
@@ -76,9 +57,11 @@ def _unit_start(tokens: Sequence[Token]) -> tuple[int, str]:
         end -= width
     if end == len(tokens) or _is_value_of_relation(tokens, end):
         return len(tokens), ""
-    if changed := set(names) & _CHANGING:
+    if any(_NUMBER_IN_WORDS.search(token.value) for token in tokens[end:] if token.kind == "text"):
+        raise Unreadable("a number in the words beside a value")
+    if changed := set(names) & CHANGING:
         raise Unreadable(f"{min(changed)!r} beside a value")
-    known = [_UNIT_NAMES.get(name) or _UNIT_NAMES.get(name.removesuffix("s")) for name in names]
+    known = [UNIT_NAMES.get(name) or UNIT_NAMES.get(name.removesuffix("s")) for name in names]
     return end, " ".join(sorted(filter(None, known)))
 
 
@@ -105,11 +88,11 @@ def _without_qualifier(tokens: Sequence[Token]) -> Sequence[Token]:
     """
     for index, token in enumerate(tokens):
         words = _split_words(token) if token.kind == "text" else []
-        if index == 0 or not words or words[0] not in _QUALIFIERS:
+        if index == 0 or not words or words[0] not in QUALIFIERS:
             continue
         rest = _without_set_scripts(tokens[index + 1 :])
         plain = all(each.kind in ("text", "sym") or each == ("rel", "∈") for each in rest)
-        if not plain or set(words) & _CHANGING - {"where"}:
+        if not plain or set(words) & CHANGING - {"where"}:
             raise Unreadable("a condition beside the value")
         return tokens[:index]
     return tokens
@@ -121,7 +104,7 @@ def _without_set_scripts(tokens: Sequence[Token]) -> list[Token]:
     index = 0
     while index < len(tokens):
         kept.append(tokens[index])
-        marked = tokens[index].value in _BIG_SETS and index + 1 < len(tokens)
+        marked = tokens[index].value in BIG_SETS and index + 1 < len(tokens)
         if marked and tokens[index + 1].value in ("_", "^"):
             braced = index + 2 < len(tokens) and tokens[index + 2].value == "{"
             index += 5 if braced else 2

@@ -42,9 +42,7 @@ class LocalBackend:
         run = {"sft": self._run_sft, "grpo": self._run_grpo}[stage.stage.kind]
         return run(cascade, stage, model, folder, on_step)
 
-    def evaluate(
-        self, cascade: ResolvedCascade, model: Path, on_step: OnStep
-    ) -> list[EvalSample]:
+    def evaluate(self, cascade: ResolvedCascade, model: Path, on_step: OnStep) -> list[EvalSample]:
         """Every evaluated domain's samples; see ``Backend``."""
         from cascade_rl_trainer.local.evaluate import evaluate_domain
         from cascade_rl_trainer.model.load import load_policy

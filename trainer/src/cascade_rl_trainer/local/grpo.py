@@ -63,25 +63,33 @@ class GrpoStage:
 
     def run(self, on_step: OnStep) -> StageResult:
         """Train from the last checkpoint, or from the start, to the stage's end."""
-        step, record = self._state.resume()
-        if record is not None:
-            self._feed.load_state(record["feed"])
-            self._watch.load_state(record["watch"])
-        else:
-            self._watch.warn(self._scorer.check_gold(self._gold))
-        ended = record["ended"] if record else None
-        while ended is None:
-            figures = self._step(step)
-            step += 1
-            self._state.metrics.append({"step": step, **figures})
-            on_step(self._name, step, self._config.steps, figures)
-            ended = self._reason_to_end(step)
-            if ended is not None or self._state.is_due(step):
-                watch = self._watch.state()
-                self._state.save(step, {"feed": self._feed.state(), "watch": watch, "ended": ended})
-        self._watch.require_signal(self._name, step)
-        self._state.finish()
+        with self._state:
+            step, ended = self._resume()
+            while ended is None:
+                figures = self._step(step) | {"warnings": self._watch.untold()}
+                step += 1
+                self._state.metrics.append({"step": step, **figures})
+                self._state.metrics.flush()
+                on_step(self._name, step, self._config.steps, figures)
+                ended = self._reason_to_end(step)
+                if ended is not None or self._state.is_due(step):
+                    self._save(step, ended)
+            self._watch.require_signal(self._name, step)
+            self._state.finish()
         return StageResult(steps=step, ended=ended, warnings=self._watch.warnings)
+
+    def _resume(self) -> tuple[int, str | None]:
+        step, record = self._state.resume()
+        if record is None:
+            self._watch.warn(self._scorer.check_gold(self._gold))
+            return step, None
+        self._feed.load_state(record["feed"])
+        self._watch.load_state(record["watch"])
+        return step, record["ended"]
+
+    def _save(self, step: int, ended: str | None) -> None:
+        record = {"feed": self._feed.state(), "watch": self._watch.state(), "ended": ended}
+        self._state.save(step, record)
 
     def _reason_to_end(self, step: int) -> str | None:
         if step >= self._config.steps:

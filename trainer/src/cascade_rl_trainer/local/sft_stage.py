@@ -32,35 +32,42 @@ def run_sft(
     weights = config.domains if isinstance(config.domains, dict) else dict.fromkeys(rows, 1.0)
     sizes = {domain: len(encoded) for domain, encoded in rows.items()}
     feed = DemonstrationFeed(sizes, weights, config.batch_size, cascade.config.seed, name)
-    state = StageState(folder, policy, config.optimizer, cascade.config.checkpoint_every)
-    step, _ = state.resume()
-    while step < config.steps:
-        started = time.perf_counter()
-        lr = learning_rate(config.optimizer, step, config.steps)
-        batch = [rows[domain][place] for domain, place in feed.batch(step)]
-        stats = sft_update(
-            policy,
-            state.optimizer,
-            batch,
-            lr=lr,
-            micro_batch=config.micro_batch,
-            max_grad_norm=config.optimizer.max_grad_norm,
-            where=f"stage {name}, step {step + 1}",
-        )
-        step += 1
-        figures = {
-            "loss": stats.loss,
-            "grad_norm": stats.grad_norm,
-            "length": stats.tokens / len(batch),
-            "lr": lr,
-            "seconds": round(time.perf_counter() - started, 4),
-        }
-        state.metrics.append({"step": step, **figures})
-        on_step(name, step, config.steps, figures)
-        if step == config.steps or state.is_due(step):
-            state.save(step, {})
-    state.finish()
+    every = cascade.config.checkpoint_every
+    with StageState(folder, policy, config.optimizer, every) as state:
+        step, _ = state.resume()
+        while step < config.steps:
+            figures = _step(stage, policy, state, [rows[d][i] for d, i in feed.batch(step)], step)
+            step += 1
+            state.metrics.append({"step": step, **figures})
+            state.metrics.flush()
+            on_step(name, step, config.steps, figures)
+            if step == config.steps or state.is_due(step):
+                state.save(step, {})
+        state.finish()
     return StageResult(steps=step)
+
+
+def _step(
+    stage: ResolvedStage, policy: Policy, state: StageState, batch: list[TrainRow], step: int
+) -> dict[str, object]:
+    config, started = stage.config, time.perf_counter()
+    lr = learning_rate(config.optimizer, step, config.steps)
+    stats = sft_update(
+        policy,
+        state.optimizer,
+        batch,
+        lr=lr,
+        micro_batch=config.micro_batch,
+        max_grad_norm=config.optimizer.max_grad_norm,
+        where=f"stage {config.name}, step {step + 1}",
+    )
+    return {
+        "loss": stats.loss,
+        "grad_norm": stats.grad_norm,
+        "length": stats.tokens / len(batch),
+        "lr": lr,
+        "seconds": round(time.perf_counter() - started, 4),
+    }
 
 
 def _encoded(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import torch
 
@@ -67,5 +68,15 @@ class StageState:
         """Write the stage's model; its checkpoint stays until the run has recorded the stage."""
         with replaced_folder(self._folder / "model") as new:
             save_policy(self._policy, new)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.metrics.close()
         self.rollouts.close()

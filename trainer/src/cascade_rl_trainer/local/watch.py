@@ -24,6 +24,7 @@ class Watch:
         self._unscored: deque[str] = deque(maxlen=WINDOW)
         self._quiet, self._trained = 0, 0
         self._warnings: list[str] = []
+        self._told = 0
         self.truncation: list[float] = []
         self.exhausted = False
 
@@ -36,6 +37,11 @@ class Watch:
         """Say something once."""
         if text and text not in self._warnings:
             self._warnings.append(text)
+
+    def untold(self) -> list[str]:
+        """The warnings since the last call."""
+        fresh, self._told = self._warnings[self._told :], len(self._warnings)
+        return fresh
 
     def step(self, groups: Sequence[Group], trained: bool) -> None:
         """Look at a step's groups. Raises ``RunError`` where the stage must stop."""
@@ -65,6 +71,7 @@ class Watch:
                 "rewards or no usable sample (no signal). Look at stages/"
                 f"{name}/rollouts.jsonl; easier prompts, a higher temperature, a larger group "
                 "(sampling.n) or a longer budget give groups that differ."
+                + "".join(f"\n  {warning}" for warning in self._warnings)
             )
 
     def state(self) -> dict[str, Any]:

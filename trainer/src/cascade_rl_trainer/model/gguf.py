@@ -90,6 +90,7 @@ def _convert(file: Path, folder: Path) -> None:
     except Exception as error:  # a parser of foreign bytes raises what it likes
         raise RunError(f"model.gguf: {file} cannot be read: {error}") from error
     _forget_quantisation(model)
+    _repair_end(tokenizer, model.config.eos_token_id)
     with no_progress_bars():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -102,6 +103,12 @@ def _forget_quantisation(model: Any) -> None:
     model.is_quantized = False
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
+
+
+def _repair_end(tokenizer: Any, eos_token_id: int | None) -> None:
+    # transformers 5.10 gives Llama tokenizers from GGUF files the *first* token as their end.
+    if eos_token_id is not None:
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(eos_token_id)
 
 
 def _digest(file: Path) -> str:

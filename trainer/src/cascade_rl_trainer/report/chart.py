@@ -84,12 +84,12 @@ def moving_average(points: Sequence[Point], radius: int) -> list[Point]:
 
 def nice_ticks(low: float, high: float) -> list[float]:
     """Round values, three to six of them, the first at most ``low``, the last at least ``high``."""
-    span = high - low or abs(high) or 1.0
-    raw = span / 4
+    high = high if high > low else low + (abs(low) or 1.0)
+    raw = (high - low) / 4
     unit = 10.0 ** math.floor(math.log10(raw))
     step = next(f * unit for f in (1, 2, 2.5, 5, 10) if f * unit >= raw * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [i * step for i in range(first, max(last, first + 1) + 1)]
+    return [i * step for i in range(first, last + 1)]
 
 
 def format_tick(value: float) -> str:

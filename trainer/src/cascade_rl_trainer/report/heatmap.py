@@ -1,7 +1,7 @@
 """The forgetting matrix as a picture: one SVG that works alone (README) and inside a page.
 
-Colour is only the background of a number. It is the accent colour at the score's opacity, so
-that the same picture serves light and dark pages; the text changes colour where it must.
+Colour is only the background of a number: the accent colour, more opaque the higher the
+score. So one picture serves light and dark pages, and the text stays readable on every cell.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from cascade_rl_trainer.report.text import subject, title
 CELL_HEIGHT, GAP = 92, 6
 HEAD, LABEL_LENGTH = 96, 18
 
-#: (page, ink, ink on a strong cell, accent, outline) for each scheme.
-LIGHT = ("#ffffff", "#10151c", "#ffffff", "#0f4c9c", "#b3480a")
-DARK = ("#12161c", "#eef2f7", "#0b0f14", "#79b1ff", "#ffb066")
-#: From this opacity on the text is set in the second ink; tests hold the contrast above 4.5.
-STRONG = 0.66
-LEAST_OPACITY = 0.04
+#: (page, ink, accent, outline) of each scheme.
+LIGHT = ("#ffffff", "#10151c", "#0b55b8", "#b3480a")
+DARK = ("#12161c", "#f4f7fb", "#5b9dff", "#ffb066")
+#: Opacity of the lowest and of the highest score; a test holds the text's contrast above 4.5.
+OPACITY = (0.04, 0.62)
 
 _RULES = """
 .cm{font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif;fill:var(--cm-ink)}
 .cm-head{font-size:15px;font-weight:600;text-anchor:middle}
 .cm-small{font-size:12.5px;text-anchor:middle}
-.cm-page{fill:var(--cm-page)}.cm-fill{fill:var(--cm-accent)}.cm-strong{fill:var(--cm-strong)}
+.cm-page{fill:var(--cm-page)}.cm-fill{fill:var(--cm-accent)}
 .cm-frame{fill:none;stroke:var(--cm-line);stroke-opacity:.25}
 .cm-own{fill:none;stroke:var(--cm-outline);stroke-width:3}
 """
@@ -78,10 +77,15 @@ def _picture(matrix: Matrix, heading: Markup, xmlns: str | None) -> Markup:
     )
 
 
+def cell_opacity(share: float) -> float:
+    """How opaque the accent colour is for a score that lies at ``share`` (0 to 1) of its scale."""
+    return OPACITY[0] + (OPACITY[1] - OPACITY[0]) * share
+
+
 def _style() -> str:
-    def variables(page: str, ink: str, strong: str, accent: str, outline: str) -> str:
+    def variables(page: str, ink: str, accent: str, outline: str) -> str:
         return (
-            f".cm{{--cm-page:{page};--cm-ink:{ink};--cm-strong:{strong};"
+            f".cm{{--cm-page:{page};--cm-ink:{ink};"
             f"--cm-accent:{accent};--cm-line:{ink};--cm-outline:{outline}}}"
         )
 
@@ -106,7 +110,7 @@ def _names(matrix: Matrix, left: int, cell_width: int) -> Markup:
 
 def _cell(cell: Cell, x: float, y: float, width: int) -> Markup:
     size = {"x": x, "y": y, "width": width, "height": CELL_HEIGHT, "rx": 7}
-    opacity = 0.0 if cell.score is None else LEAST_OPACITY + (1 - LEAST_OPACITY) * cell.share
+    opacity = 0.0 if cell.score is None else cell_opacity(cell.share)
     middle = x + width / 2
     unit = " %" if cell.accuracy and cell.score is not None else ""
     score = tag(
@@ -127,7 +131,7 @@ def _cell(cell: Cell, x: float, y: float, width: int) -> Markup:
         "g",
         tag("rect", **size, class_="cm-fill", fill_opacity=opacity),
         tag("rect", **size, class_="cm-own" if cell.trained else "cm-frame"),
-        tag("g", *writing, class_="cm-strong" if opacity >= STRONG else None),
+        *writing,
     )
 
 
@@ -141,7 +145,7 @@ def _legend(y: float, left: int, notes: Sequence[str]) -> Markup:
     steps = 20
     bar = [
         tag("rect", x=left + i * 10, y=y, width=10, height=12, class_="cm-fill",
-            fill_opacity=LEAST_OPACITY + (1 - LEAST_OPACITY) * (i + 0.5) / steps)
+            fill_opacity=cell_opacity((i + 0.5) / steps))
         for i in range(steps)
     ]  # fmt: skip
     end = left + steps * 10

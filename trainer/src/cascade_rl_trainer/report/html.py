@@ -33,10 +33,10 @@ PANELS = (
     Panel("loss", "Loss", "nats per token"),
     Panel("reward", "Reward", "mean"),
     Panel("length", "Completion length", "tokens"),
-    Panel("truncated", "Truncated", "% of completions", percent=True),
+    Panel("truncated", "Truncated", "% of samples", percent=True),
 )
 MORE_PANELS = (
-    Panel("correct", "Correct", "% of completions", percent=True),
+    Panel("correct", "Correct", "% of samples", percent=True),
     Panel("zero_variance", "Groups without signal", "% of groups", percent=True),
     Panel("entropy", "Entropy", "nats per token"),
     Panel("grad_norm", "Gradient norm", "before clipping"),

@@ -20,11 +20,12 @@ def to_text(matrix: Matrix) -> str:
     table = [["after stage", *column_titles(matrix)], *body]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = [
-        "   ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)) for row in table
+        "   ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip()
+        for row in table
     ]
     lines.insert(1, "-" * max(len(line) for line in lines))
     notes = [_LEGEND, *unscored_notes(matrix)]
-    return "\n".join([title(matrix), *(line.rstrip() for line in lines), *notes]) + "\n"
+    return "\n".join([title(matrix), *lines, *notes]) + "\n"
 
 
 def to_markdown(matrix: Matrix) -> str:

@@ -47,7 +47,10 @@ class Display:
         self._progress.stop()
 
     def on_step(self, stage: str, step: int, total: int, figures: Mapping[str, object]) -> None:
-        """Show a finished step."""
+        """Show a finished step, and what it warns of."""
+        warnings = figures.get("warnings")
+        for warning in warnings if isinstance(warnings, list) else []:
+            self.say(f"warning: {stage}: {warning}")
         if stage == "evaluation":
             return
         text = self._text(stage, figures)

@@ -140,7 +140,8 @@ class _Walk:
         self._matrix = self._matrix.rows_before(name)
         self._evaluate(name, stage.config.domain_names, folder / "model")
         gates = check_gates(self._matrix, name, stage.config.gates)
-        warnings = (*result.warnings, *(g.message for g in gates if g.failed))
+        failed = [g for g in gates if g.failed]
+        warnings = (*result.warnings, *(g.message for g in failed))
         seconds = time.monotonic() - started
         done = StageDone(
             name=name,
@@ -151,10 +152,10 @@ class _Walk:
         )
         self._save(self._record.complete(done).worked(seconds))
         checkpoint.remove(folder)
-        for warning in warnings:
-            self._say(f"warning: {name}: {warning}")
+        for gate in failed:
+            self._say(f"warning: {gate.message}")
         html.write_report(self._folder)
-        stopped = [g.message for g in gates if g.failed and g.action == "stop"]
+        stopped = [g.message for g in failed if g.action == "stop"]
         if stopped:
             raise RunError("; ".join(stopped) + ". The run stops here; its stages are kept.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +18,7 @@ def prompts_hash(prompts: Iterable[Prompt]) -> str:
     """What a list of prompts (or demonstrations) is, order included: "400 prompts, 1f2e..."."""
     digest, count = hashlib.sha256(), 0
     for prompt in prompts:
-        digest.update(prompt.model_dump_json().encode() + b"\n")
+        digest.update(json.dumps(prompt.model_dump(mode="json")).encode() + b"\n")
         count += 1
     return f"{count} prompts, {digest.hexdigest()[:16]}"
 

@@ -5,6 +5,7 @@ The record says which stages are done; how far the current one is stands in its 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal, Self
 
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 
 from cascade_rl.errors import RunError
 from cascade_rl.types import Record
-from cascade_rl_trainer.state.files import write_text
+from cascade_rl_trainer.state.files import write_json
 from cascade_rl_trainer.state.fingerprint import Fingerprint
 
 RUN_FILE = "run.json"
@@ -78,7 +79,8 @@ class RunRecord(Record):
 
 def save(run_dir: Path, record: RunRecord) -> None:
     """Write the record in one step; raises ``RunError`` when it cannot be written."""
-    write_text(run_dir / RUN_FILE, record.model_dump_json(indent=2) + "\n")
+    # By way of Python's json: a warning may quote a completion with a lone surrogate.
+    write_json(run_dir / RUN_FILE, record.model_dump(mode="json"))
 
 
 def load(run_dir: Path) -> RunRecord | None:
@@ -90,11 +92,13 @@ def load(run_dir: Path) -> RunRecord | None:
     if not path.exists():
         return None
     try:
-        return RunRecord.model_validate_json(path.read_bytes())
+        return RunRecord.model_validate(json.loads(path.read_bytes()))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise RunError(
-            f"{path} is not a run record of this version: {where}: {first['msg']}. Restore it "
-            "from a copy, or use another output folder."
-        ) from error
+        what = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    except ValueError as error:
+        what = f"not JSON ({error})"
+    raise RunError(
+        f"{path} is not a run record of this version: {what}. Restore it from a copy, or use "
+        "another output folder."
+    )

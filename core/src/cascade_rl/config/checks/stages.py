@@ -123,6 +123,19 @@ def check_gates(context: Context) -> Iterator[Finding]:
                 yield context.finding("wrong", (*stage.path, "gates", i, "domain"), text)
 
 
+def check_repeats(context: Context) -> Iterator[Finding]:
+    """No list of domains names one twice."""
+    lists: list[tuple[KeyPath, tuple[str, ...]]] = [
+        (("evaluation", "domains"), context.config.evaluation.domains or ())
+    ]
+    for stage in context.resolution.stages:
+        lists.append(((*stage.path, "domains"), stage.config.domain_names))
+    for path, names in lists:
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                yield context.finding("wrong", (*path, i), f"{name!r} is listed twice; remove one")
+
+
 def check_lengths(context: Context) -> Iterator[Finding]:
     """Warm-up and the rule for moving on fit into the stage's steps."""
     for stage in context.resolution.stages:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 Relation = Literal["at least", "less than"]
 
@@ -30,6 +30,11 @@ class Arguments(BaseModel):
         """The numbers which the prompt should name, for the data lint."""
         return frozenset()
 
+    @property
+    def impossible(self) -> str:
+        """Why no response can follow this, for the data lint ("" where one can)."""
+        return ""
+
 
 class NoArguments(Arguments):
     """For instructions that take none."""
@@ -38,19 +43,18 @@ class NoArguments(Arguments):
 class Counted(Arguments):
     """A count and its relation to a bound; subclasses give both their official names."""
 
-    bound: int
+    bound: int = Field(ge=0)
     relation: Relation
-
-    @model_validator(mode="after")
-    def _can_be_followed(self) -> Self:
-        if self.relation == "less than" and self.bound < 1:
-            raise ValueError(f"nothing can be less than {self.bound}")
-        return self
 
     @property
     def numbers(self) -> frozenset[int]:
         """The bound."""
         return frozenset({self.bound})
+
+    @property
+    def impossible(self) -> str:
+        """A count is never below 0."""
+        return "no count is less than 0" if (self.relation, self.bound) == ("less than", 0) else ""
 
     def fault(self, count: int, what: str) -> str | None:
         """None when ``count`` stands in the relation to the bound, else a sentence about it."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from cascade_rl_ifeval.instructions.base import (
     Arguments,
@@ -54,11 +53,12 @@ class FirstWord(Paragraphs):
     nth_paragraph: int = Field(ge=1)
     first_word: Term
 
-    @model_validator(mode="after")
-    def _paragraph_exists(self) -> Self:
-        if self.nth_paragraph > self.num_paragraphs:
-            raise ValueError(f"no paragraph {self.nth_paragraph} in {self.num_paragraphs}")
-        return self
+    @property
+    def impossible(self) -> str:
+        """The official generator draws a paragraph one beyond the last, too."""
+        if self.nth_paragraph <= self.num_paragraphs:
+            return ""
+        return f"no paragraph {self.nth_paragraph} in {self.num_paragraphs}"
 
 
 def number_sentences(response: str, arguments: Sentences) -> str | None:
@@ -95,6 +95,8 @@ def nth_paragraph_first_word(response: str, arguments: FirstWord) -> str | None:
     count = sum(1 for block in blocks if block)
     if count != arguments.num_paragraphs:
         return exactly(count, arguments.num_paragraphs, "paragraphs")
+    if arguments.impossible:
+        return arguments.impossible
     # An empty block (three line breaks in a row) takes a number here and none above: officially so.
     paragraph = blocks[arguments.nth_paragraph - 1]
     if not paragraph:
