@@ -15,7 +15,7 @@ from cascade_rl.testing import write_pack
 MakePack = Callable[..., str]
 
 
-@pytest.fixture()
+@pytest.fixture
 def make_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePack]:
     """Install a pack for one test: ``write_pack`` into a folder on ``sys.path``."""
     site = tmp_path / "site-packages"

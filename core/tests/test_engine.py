@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +55,9 @@ def gold_completion(prompt): return "gold"
 
 def item(text: str, **fields: object) -> Item:
     return Item(
-        prompt=Prompt.from_text("p", "?"), completion=Completion(text=text), **fields  # type: ignore[arg-type]
+        prompt=Prompt.from_text("p", "?"),
+        completion=Completion(text=text),
+        **fields,  # type: ignore[arg-type]
     )
 
 
@@ -149,7 +152,8 @@ def test_a_blocked_event_loop_is_killed(make_pack):
 
 
 @pytest.mark.parametrize(
-    ("overlong", "score", "correct"), [("keep", 3.0, None), ("mask", 3.0, None), ("zero", 0.0, False)]
+    ("overlong", "score", "correct"),
+    [("keep", 3.0, None), ("mask", 3.0, None), ("zero", 0.0, False)],
 )
 def test_truncation_is_told_and_costs_what_the_budget_says(sync_pack, overlong, score, correct):
     budget = LengthBudget(prompt_tokens=1, completion_tokens=4, overlong=overlong)
@@ -221,12 +225,14 @@ def test_killing_the_parent_leaves_no_worker(sync_pack, tmp_path):
         "time.sleep(60)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as parent:
+    with subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, env=environment
+    ) as parent:
         worker = int(parent.stdout.readline())
-        assert os.path.exists(f"/proc/{worker}")
+        assert Path(f"/proc/{worker}").exists()
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     deadline = time.monotonic() + 5
-    while os.path.exists(f"/proc/{worker}") and time.monotonic() < deadline:
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not os.path.exists(f"/proc/{worker}")
+    assert not Path(f"/proc/{worker}").exists()

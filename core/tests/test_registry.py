@@ -11,7 +11,8 @@ MANY = """
 from cascade_rl import LengthBudget, Prompt, SamplingParams, hookimpl
 
 @hookimpl
-def load_prompts(split): return [Prompt.from_text(f"p{i}", "?") for i in range(1000)] if split == "train" else []
+def load_prompts(split):
+    return [Prompt.from_text(f"p{i}", "?") for i in range(1000)] if split == "train" else []
 
 @hookimpl
 def reward(): return 1.0
@@ -85,6 +86,13 @@ def test_a_tenth_is_held_out_by_id_where_there_is_no_eval_split(make_pack):
     assert not {p.id for p in train} & {p.id for p in held}
     assert 60 <= len(held) <= 140
     assert [p.id for p in held] == [f"p{i}" for i in range(1000) if held_out(f"p{i}")]
+
+
+def test_a_pack_that_does_not_name_split_has_a_tenth_held_out(make_pack):
+    ignoring = MANY.replace("(split)", "()").replace(' if split == "train" else []', "")
+    make_pack("haiku", ignoring)
+    domain = Registry().open("haiku")
+    assert len(domain.load_prompts("train")) + len(domain.load_prompts("eval")) == 1000
 
 
 def test_a_distribution_seen_twice_counts_once_from_the_first_on_the_path(tmp_path):

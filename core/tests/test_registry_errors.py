@@ -13,7 +13,8 @@ GOOD = """
 from cascade_rl import LengthBudget, Prompt, Reward, SamplingParams, hookimpl
 
 @hookimpl
-def load_prompts(split): return [Prompt.from_text(f"p{i}", "?") for i in range(40)] if split == "train" else []
+def load_prompts(split):
+    return [Prompt.from_text(f"p{i}", "?") for i in range(40)] if split == "train" else []
 
 @hookimpl
 def reward(completion): return 1.0
@@ -130,12 +131,15 @@ def test_a_broken_pack_hides_no_other(make_pack):
     assert "broken-pack 1.0" in str(outcome["broken"])
 
 
-OPTIONS = GOOD + """
+OPTIONS = (
+    GOOD
+    + """
 from pydantic import BaseModel
 class Options(BaseModel):
     model_config = {"extra": "forbid"}
     lines: int = 3
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -198,5 +202,8 @@ def test_ids_that_occur_twice_are_refused(make_pack):
 
 def test_an_id_in_both_splits_is_refused(make_pack):
     make_pack("haiku", GOOD.replace('if split == "train" else []', ""))
-    with pytest.raises(errors.HookFailed, match=r"id 'p0' is in both train and eval"):
+    with pytest.raises(
+        errors.HookFailed,
+        match=r"id 'p0' is in both train and eval; a pack without an eval split of its own leaves",
+    ):
         Registry().open("haiku").load_prompts("train")

@@ -56,7 +56,8 @@ def load_prompts(split, options):
 
 @hookimpl
 def load_demonstrations(split, options):
-    return [Demonstration(**p.model_dump(), completion=p.ground_truth) for p in load_prompts(split, options)]
+    shown = load_prompts(split, options)
+    return [Demonstration(**p.model_dump(), completion=p.ground_truth) for p in shown]
 
 @hookimpl
 def reward(prompt, completion, options):

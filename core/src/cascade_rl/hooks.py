@@ -47,8 +47,9 @@ class DomainSpec:
     def load_prompts(self, split: Split, options: Any) -> Iterable[Prompt]:
         """The prompts of a split, in a fixed order, with ids that are unique and stable.
 
-        Called once per stage and once per evaluation. A domain without an eval split returns
-        an empty iterable for "eval"; a tenth of its train prompts is then held out by id.
+        Called once per stage and once per evaluation. A domain without an eval split of its own
+        does not name ``split``, or returns nothing for "eval": a tenth of its prompts is then
+        held out by a hash of their ids.
         """
         raise NotImplementedError
 

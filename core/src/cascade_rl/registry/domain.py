@@ -26,6 +26,7 @@ from cascade_rl.types import (
 )
 
 T = TypeVar("T")
+_IGNORES_SPLIT = "; a pack without an eval split of its own leaves the argument `split` out"
 HELD_OUT_SHARE = 10  # one prompt in ten, where the domain has no eval split of its own
 
 
@@ -38,7 +39,7 @@ class Domain:
         self.announcement = announcement
         self.options = options
         self._manager = manager
-        self._own_eval_ids: frozenset[str] | None = None
+        self._eval_ids: frozenset[str] | None = None
 
     @property
     def name(self) -> str:
@@ -73,15 +74,16 @@ class Domain:
 
         Raises ``HookFailed``.
         """
-        own_eval = self._load("load_prompts", Prompt, "eval")
-        self._own_eval_ids = frozenset(p.id for p in own_eval)
+        own_eval = self._own_eval()
         if split == "eval" and own_eval:
             return own_eval
         train = self._load("load_prompts", Prompt, "train")
         if own_eval:
-            both = [p.id for p in train if p.id in self._own_eval_ids]
+            both = [p.id for p in train if p.id in self._own_eval_ids()]
             if both:
-                raise self._failed("load_prompts", f"id {both[0]!r} is in both train and eval")
+                raise self._failed(
+                    "load_prompts", f"id {both[0]!r} is in both train and eval{_IGNORES_SPLIT}"
+                )
             return train
         return [p for p in train if held_out(p.id) == (split == "eval")]
 
@@ -90,12 +92,11 @@ class Domain:
         if "load_demonstrations" not in self.hooks:
             raise self._failed("load_demonstrations", "the pack has no demonstrations")
         shown = self._load("load_demonstrations", Demonstration, split, unique=False)
-        if self._own_eval_ids is None:
-            self._own_eval_ids = frozenset(p.id for p in self._load("load_prompts", Prompt, "eval"))
-        if not self._own_eval_ids:
+        own_eval_ids = self._own_eval_ids()
+        if not own_eval_ids:
             return [d for d in shown if held_out(d.id) == (split == "eval")]
         if split == "train":
-            both = [d.id for d in shown if d.id in self._own_eval_ids]
+            both = [d.id for d in shown if d.id in own_eval_ids]
             if both:
                 raise self._failed("load_demonstrations", f"id {both[0]!r} is an eval prompt")
         return shown
@@ -157,6 +158,19 @@ class Domain:
             self._manager.hook.close()
         except Exception as error:
             raise self._failed("close", f"raised {type(error).__name__}: {error}") from error
+
+    def _own_eval(self) -> list[Prompt]:
+        """The pack's own eval prompts; a ``load_prompts`` that does not name ``split`` has none."""
+        (implementation,) = self._manager.hook.load_prompts.get_hookimpls()
+        knows = "split" in implementation.argnames
+        prompts = self._load("load_prompts", Prompt, "eval") if knows else []
+        self._eval_ids = frozenset(p.id for p in prompts)
+        return prompts
+
+    def _own_eval_ids(self) -> frozenset[str]:
+        if self._eval_ids is None:
+            self._own_eval()
+        return self._eval_ids or frozenset()
 
     def _raw(self, hook: str, **arguments: Any) -> Any:
         caller: Callable[..., Any] = getattr(self._manager.hook, hook)

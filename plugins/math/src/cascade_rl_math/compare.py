@@ -181,6 +181,8 @@ def _rename_bound(gold: Labelled, answer: Labelled) -> Node:
     if not isinstance(value, Scalar):
         return value
     names = dict(zip(answer.arguments, gold.arguments, strict=True))
+    # Swapped, not replaced: the x of f(a) = x is not the x of f(x) = x.
+    names |= {ours: theirs for theirs, ours in names.items() if ours not in names}
     return scalar(rename(value.tree, names), value.unit)
 
 

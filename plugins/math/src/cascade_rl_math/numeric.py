@@ -25,7 +25,7 @@ from cascade_rl_math.parse import Ast, symbols
 _POINTS = 11
 _ENOUGH = 3
 #: Decimal digits to work with; the last is for sums that cancel almost to nothing.
-_PRECISIONS = (50, 150, 700)
+_PRECISIONS = (50, 150, 300)
 _SETTLED_DIGITS = 25
 _EQUAL_DIGITS = 100
 _REAL_DIGITS = 60

@@ -121,7 +121,11 @@ def _put(tree: Ast, name: str, value: Ast) -> Ast:
 
 
 def _expandable(tree: Ast) -> bool:
-    return _nodes(tree) <= _MOST_NODES and not _large_power(tree)
+    return _nodes(tree) <= _MOST_NODES and not _large_power(tree) and not _infinite(tree)
+
+
+def _infinite(tree: Ast) -> bool:
+    return tree == ("const", "oo") or any(_infinite(p) for p in tree if isinstance(p, tuple))
 
 
 def _nodes(tree: Ast) -> int:

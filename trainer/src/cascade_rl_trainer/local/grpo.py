@@ -266,8 +266,8 @@ def batch_figures(groups: Sequence[Group], verdicts: Sequence[Verdict]) -> dict[
 
 def _varied(groups: Sequence[Group], advantages: Sequence[float]) -> float:
     places = iter(advantages)
-    varied = [any([next(places) != 0 for _ in g.samples]) for g in groups]
-    return _mean(varied) or 0.0
+    rows = [[next(places) for _ in g.samples] for g in groups]
+    return _mean([any(a != 0 for a in row) for row in rows]) or 0.0
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -16,6 +16,8 @@ from cascade_rl.errors import ConfigError, RunError
 from cascade_rl_trainer.model.quiet import no_progress_bars
 
 PACKAGE = "package:"
+#: Part of a converted folder's name: raise it when the conversion changes.
+CONVERSION = 1
 
 
 def find_gguf(source: str) -> Path:
@@ -55,7 +57,7 @@ def convert_gguf(file: Path, cache_dir: Path) -> Path:
     The folder's name carries a hash of the file's contents. It appears only when complete,
     so that an interrupted conversion is simply done again.
     """
-    target = cache_dir / f"{file.stem}-{_digest(file)[:16]}"
+    target = cache_dir / f"{file.stem}-{_digest(file)[:16]}-{CONVERSION}"
     if target.is_dir():
         return target
     cache_dir.mkdir(parents=True, exist_ok=True)

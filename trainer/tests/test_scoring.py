@@ -1,0 +1,66 @@
+"""Totals of weighted terms; a part that is missing leaves the total without a score."""
+
+from __future__ import annotations
+
+import pytest
+
+from cascade_rl import Completion, LengthBudget, Prompt
+from cascade_rl.config.resolved import ResolvedDomain
+from cascade_rl.config.schema import CascadeConfig, RewardTerm
+from cascade_rl.registry import Registry
+from cascade_rl.types import SamplingParams
+from cascade_rl_trainer.local.scoring import Scorer
+
+BUDGET = LengthBudget(prompt_tokens=32, completion_tokens=6)
+PROMPT = Prompt.from_text("echo-a0", "a", ground_truth="a")
+
+
+@pytest.fixture
+def total(echo_pack):
+    config = CascadeConfig.model_validate(
+        {
+            "name": "x",
+            "workers": 0,
+            "model": {"build": {}},
+            "stages": [{"name": "s", "domain": "echo", "steps": 1}],
+        }
+    )
+    domain = ResolvedDomain(name="echo", options={}, budget=BUDGET, sampling=SamplingParams())
+
+    def score(terms, text, options=None):
+        chosen = domain.model_copy(update={"options": options or {}})
+        parsed = [RewardTerm.model_validate(t) for t in terms] or None
+        with Scorer(config, chosen, parsed, Registry()) as scorer:
+            return scorer.total(scorer.submit(PROMPT, Completion(text=text), BUDGET))
+
+    return score
+
+
+def test_without_terms_the_domain_decides(total):
+    assert (total([], "a").score, total([], "b").score) == (1.0, 0.0)
+
+
+def test_weights_and_components(total):
+    terms = [
+        {"domain": "echo", "weight": 2},
+        {"modifier": "length", "weight": -0.5, "options": {"scale": 4}},
+    ]
+    reward = total(terms, "a b")
+    assert reward.score == pytest.approx(2 * 1 - 0.5 * 0.5)
+    assert (reward.components["echo"], reward.components["length"]) == (1.0, 0.5)
+    assert reward.correct is True
+
+
+def test_a_missing_component_makes_the_total_unscored(total):
+    terms = [{"domain": "echo"}, {"modifier": "length", "options": {"unit": "tokens"}}]
+    reward = total(terms, "a")
+    assert (reward.score, reward.correct, reward.status) == (None, None, "error")
+    assert reward.reason == (
+        "reward term 'length' has no score (error): the completion's length in tokens is not known"
+    )
+
+
+def test_an_unscored_base_stays_unscored(total):
+    terms = [{"domain": "echo"}, {"modifier": "length"}]
+    reward = total(terms, "a", {"fault": "none"})
+    assert (reward.score, reward.status) == (None, "abstained")
