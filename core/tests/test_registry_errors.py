@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from cascade_rl import errors
@@ -174,7 +172,7 @@ def test_a_hook_that_returns_the_wrong_type_is_named(make_pack, hook):
     from cascade_rl import Stage
 
     source, message = RETURNS[hook]
-    make_pack("haiku", re.sub(rf"def {hook}\(.*", source, GOOD))
+    make_pack("haiku", f"{GOOD}\n@hookimpl\n{source}\n")
     domain = Registry().open("haiku")
     stage = Stage(name="s", kind="grpo", index=0)
     call = {

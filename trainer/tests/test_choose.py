@@ -6,14 +6,18 @@ import pytest
 import torch
 
 from cascade_rl.types import SamplingParams
-from cascade_rl_trainer.local.choose import choose, draw, probabilities
+from cascade_rl_trainer.local.choose import candidates, choose, draw
 from cascade_rl_trainer.local.randoms import uniforms
 
 LOGITS = torch.tensor([[0.1, 0.4, 0.2, 0.3]]).log()
 
 
-def shares(**params):
-    return probabilities(LOGITS, SamplingParams(**params))[0].tolist()
+def shares(logits=LOGITS, **params):
+    tokens, probs = candidates(logits, SamplingParams(**params))
+    if tokens is None:
+        return probs[0].tolist()
+    assert tokens[0].tolist() == sorted(set(tokens[0].tolist()))
+    return torch.zeros_like(logits).scatter(1, tokens, probs)[0].tolist()
 
 
 def test_uniform_numbers_are_fixed_for_all_time():
@@ -63,6 +67,23 @@ def test_top_p_works_on_what_top_k_left():
     assert shares(top_k=2, top_p=0.5) == pytest.approx([0, 4 / 7, 0, 0])
 
 
+def test_a_nucleus_wider_than_the_shortlist_is_found_whole():
+    even = torch.zeros(2, 1000)
+    even[1, 7] = 50.0
+    tokens, probs = candidates(even, SamplingParams(top_p=0.5))
+    assert (probs[0] > 0).sum() == 500
+    assert tokens[1, probs[1] > 0].tolist() == [7]
+
+
+def test_a_shortlist_changes_nothing():
+    logits = torch.randn(1, 500, generator=torch.Generator().manual_seed(0)) * 3
+    ordered = logits[0].softmax(-1).sort(descending=True)
+    count = int((ordered.values.cumsum(-1) < 0.9).sum()) + 1
+    kept = {i for i, p in enumerate(shares(logits, top_p=0.9)) if p > 0}
+    assert kept == set(ordered.indices[:count].tolist())
+    assert 3 < count < 64
+
+
 def test_drawing_inverts_the_cumulative_distribution():
     probs = torch.tensor([[0.1, 0.4, 0.2, 0.3]]).repeat(8, 1)
     numbers = torch.tensor([0.0, 0.09, 0.11, 0.49, 0.51, 0.69, 0.71, 0.999999])
@@ -82,8 +103,8 @@ def test_a_nucleus_that_sums_to_less_than_one_is_drawn_from_in_proportion():
 
 @pytest.mark.parametrize("params", [{}, {"temperature": 0.7, "top_p": 0.8}, {"top_k": 3}])
 def test_draws_follow_the_distribution(params):
+    expected = torch.tensor(shares(**params))
     params = SamplingParams(**params)
-    expected = probabilities(LOGITS, params)[0]
     numbers = uniforms(range(400), 50).flatten()
     tokens = choose(LOGITS.expand(len(numbers), -1), numbers, params)
     counts = torch.bincount(tokens, minlength=4) / len(numbers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cascade_rl.config.resolved import ResolvedCascade, ResolvedStage
 from cascade_rl.config.schema import CascadeConfig
@@ -10,6 +11,9 @@ from cascade_rl.registry import Registry
 from cascade_rl_trainer.backend import OnStep, StageResult
 from cascade_rl_trainer.report.matrix import EvalSample
 from cascade_rl_trainer.state.files import replaced_folder
+
+if TYPE_CHECKING:
+    from cascade_rl_trainer.model.load import Policy
 
 MODEL_CACHE = Path.home() / ".cache" / "cascade-rl" / "models"
 
@@ -22,11 +26,9 @@ class LocalBackend:
 
     def prepare(self, cascade: ResolvedCascade, folder: Path) -> None:
         """Build, convert or load the first model and write it to ``folder``."""
-        from cascade_rl_trainer.model.load import load_policy, save_policy
+        from cascade_rl_trainer.model.load import save_policy
 
-        config = cascade.config
-        plain = config.model.model_copy(update={"lora": None})
-        policy = load_policy(plain, seed=config.seed, cache_dir=MODEL_CACHE)
+        policy = _policy(cascade.config, None, lora=False, device="cpu")
         with replaced_folder(folder) as new:
             save_policy(policy, new)
 
@@ -45,13 +47,9 @@ class LocalBackend:
     def evaluate(self, cascade: ResolvedCascade, model: Path, on_step: OnStep) -> list[EvalSample]:
         """Every evaluated domain's samples; see ``Backend``."""
         from cascade_rl_trainer.local.evaluate import evaluate_domain
-        from cascade_rl_trainer.model.load import load_policy
 
         config = cascade.config
-        plain = config.model.model_copy(update={"lora": None})
-        policy = load_policy(
-            plain, seed=config.seed, cache_dir=MODEL_CACHE, device=device_of(config), folder=model
-        )
+        policy = _policy(config, model, lora=False)
         samples: list[EvalSample] = []
         for place, domain in enumerate(cascade.evaluation, 1):
             samples += evaluate_domain(config, domain, policy, self._registry)
@@ -67,22 +65,14 @@ class LocalBackend:
         on_step: OnStep,
     ) -> StageResult:
         from cascade_rl_trainer.local.sft_stage import run_sft
-        from cascade_rl_trainer.model.load import load_policy
 
-        config = cascade.config
         shown = {
             domain.name: self._registry.open(domain.name, domain.options).load_demonstrations(
                 "train"
             )
             for domain in stage.domains
         }
-        policy = load_policy(
-            config.model,
-            seed=config.seed,
-            cache_dir=MODEL_CACHE,
-            device=device_of(config),
-            folder=model,
-        )
+        policy = _policy(cascade.config, model)
         return run_sft(cascade, stage, policy, shown, folder, on_step)
 
     def _run_grpo(
@@ -95,20 +85,31 @@ class LocalBackend:
     ) -> StageResult:
         from cascade_rl_trainer.local.grpo import GrpoStage
         from cascade_rl_trainer.local.scoring import Scorer
-        from cascade_rl_trainer.model.load import load_policy
 
         config, domain = cascade.config, stage.domains[0]
         prompts = self._registry.open(domain.name, domain.options).load_prompts("train")
-        policy = load_policy(
-            config.model,
-            seed=config.seed,
-            cache_dir=MODEL_CACHE,
-            device=device_of(config),
-            folder=model,
-        )
+        policy = _policy(config, model)
         with Scorer(config, domain, stage.config.rewards, self._registry) as scorer:
             grpo = GrpoStage(cascade, stage, policy, scorer, prompts, folder)
             return grpo.run(on_step)
+
+
+def _policy(
+    config: CascadeConfig, folder: Path | None, *, lora: bool = True, device: str | None = None
+) -> Policy:
+    from transformers.utils.logging import disable_progress_bar
+
+    from cascade_rl_trainer.model.load import load_policy
+
+    disable_progress_bar()  # it would break ours
+    model = config.model if lora else config.model.model_copy(update={"lora": None})
+    return load_policy(
+        model,
+        seed=config.seed,
+        cache_dir=MODEL_CACHE,
+        device=device or device_of(config),
+        folder=folder,
+    )
 
 
 def device_of(config: CascadeConfig) -> str:
