@@ -19,18 +19,18 @@ threads: 1
 workers: 1
 checkpoint_every: 1
 model:
-  build: {hidden_size: 64, intermediate_size: 128, layers: 2, heads: 4, kv_heads: 2, context: 192}
+  build: {hidden_size: 96, intermediate_size: 192, layers: 2, heads: 4, kv_heads: 2, context: 192}
 domains:
-  math: {options: {max_operand: 19}, budget: {prompt_tokens: 64}}
-  ifeval: {budget: {prompt_tokens: 64}}
-evaluation: {prompts: 40, samples: 2}
+  math: {options: {max_operand: 9, mode: no_think}, budget: {prompt_tokens: 64}}
+  ifeval: {options: {count: 60}, budget: {prompt_tokens: 64}}
+evaluation: {prompts: 20, samples: 2}
 stages:
-  - {name: sft, kind: sft, domains: [math, ifeval], steps: 120, batch_size: 32,
+  - {name: sft, kind: sft, domains: [math, ifeval], steps: 160, batch_size: 32,
      optimizer: {lr: 0.004}}
-  - {name: ifeval, domain: ifeval, steps: 12, batch_size: 8, sampling: {n: 4},
+  - {name: ifeval, domain: ifeval, steps: 10, batch_size: 8, sampling: {n: 4},
      filter: {kind: in_batch}, optimizer: {lr: 0.0001}}
-  - {name: math, domain: math, steps: 12, batch_size: 8, sampling: {n: 4},
-     filter: {kind: epoch}, budget: {completion_tokens: 40, overlong: zero},
+  - {name: math, domain: math, steps: 10, batch_size: 8, sampling: {n: 4},
+     filter: {kind: epoch}, budget: {completion_tokens: 8, overlong: zero},
      optimizer: {lr: 0.0001}}
 """
 KILLS = 10
@@ -39,12 +39,13 @@ TIMES = re.compile(r'"(seconds|sampling_seconds|ms)": ?[-0-9.e]+')
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     command = Path(sys.executable).with_name("cascade")
-    return subprocess.Popen(
-        [command, "run", "minute.yaml", "--set", f"output={folder.name}"],
-        cwd=folder.parent,
-        stdout=subprocess.DEVNULL,
-        stderr=(folder.parent / f"{folder.name}.log").open("ab"),
-    )
+    with (folder.parent / f"{folder.name}.log").open("ab") as log:
+        return subprocess.Popen(
+            [command, "run", "minute.yaml", "--set", f"output={folder.name}"],
+            cwd=folder.parent,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
 
 
 def contents(folder: Path) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -160,3 +162,13 @@ def test_targets_that_the_model_lacks(tmp_path):
     config = ModelConfig(build=BuildConfig(), lora=LoraConfig(targets=("query",)))
     with pytest.raises(ConfigError, match=r"\['query'\] are not in this model.*q_proj"):
         load_policy(config, seed=0, cache_dir=tmp_path)
+
+
+def test_importing_the_trainer_does_not_load_torch():
+    code = (
+        "import sys, cascade_rl_trainer, cascade_rl_trainer.model.load;"
+        "import cascade_rl_trainer.algorithm.randomness, cascade_rl_trainer.algorithm.schedules;"
+        "print([m for m in ('torch', 'transformers', 'peft') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
