@@ -164,6 +164,13 @@ def test_targets_that_the_model_lacks(tmp_path):
         load_policy(config, seed=0, cache_dir=tmp_path)
 
 
+@pytest.mark.parametrize("target", ["lm_head", "embed_tokens"])
+def test_embeddings_are_no_targets(tmp_path, target):
+    config = ModelConfig(build=BuildConfig(), lora=LoraConfig(targets=("q_proj", target)))
+    with pytest.raises(ConfigError, match="include the embeddings"):
+        load_policy(config, seed=0, cache_dir=tmp_path)
+
+
 def test_importing_the_trainer_does_not_load_torch():
     code = (
         "import sys, cascade_rl_trainer, cascade_rl_trainer.model.load;"

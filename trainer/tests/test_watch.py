@@ -80,5 +80,6 @@ def test_a_restored_watch_goes_on_where_it_was():
         w.step([group([LOST] + [RIGHT] * 39)], trained=False)
     again = watch()
     again.load_state(w.state())
+    assert again.untold() == []
     with pytest.raises(RunError, match="20 of the last 800"):
         again.step([group([LOST] + [RIGHT] * 39)], trained=False)

@@ -10,10 +10,13 @@
     │   ├── BadHookSignature
     │   ├── HookVersionMismatch
     │   ├── BadOptions
+    │   ├── BadDeclaration      DETERMINISTIC, CONCURRENCY or RATE_PER_S has no use as it is
     │   └── HookFailed          a hook raised or returned a value of the wrong type
     ├── ConfigError             the cascade file or ``--set`` is wrong; names file and line
     ├── DataError               a data file cannot be used; names file and line
-    └── RunError                a run cannot start, go on, or be resumed
+    ├── RunError                a run cannot start, go on, or be resumed
+    ├── EngineError             a reward engine cannot work as it was asked to
+    └── TransientError          raised by a pack's ``reward``: try this sample again, later
 
 A bad sample is never an exception: it is a ``Reward`` whose status is not ``scored``.
 """
@@ -70,6 +73,10 @@ class BadOptions(PackError):
         self.problems = tuple(problems)
 
 
+class BadDeclaration(PackError):
+    """What a pack declares about its ``reward`` has the wrong type or range."""
+
+
 class HookFailed(PackError):
     """A hook raised, or returned a value of the wrong type."""
 
@@ -84,3 +91,21 @@ class DataError(CascadeError):
 
 class RunError(CascadeError):
     """A run cannot start, go on, or be resumed."""
+
+
+class EngineError(CascadeError):
+    """A reward engine cannot work as it was asked to."""
+
+
+class TransientError(CascadeError):
+    """For packs to raise in ``reward``: a fault that a later try may well not meet.
+
+    A server that is overloaded or restarting, say; never what the completion itself causes.
+    The engine tries again after a pause that grows and is jittered, and not sooner than
+    ``retry_after_s`` seconds; the sample ends as "error" when the tries or its total deadline
+    are used up. Any other exception is tried once more, at once.
+    """
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s

@@ -4,6 +4,18 @@ A pack decorates its implementations with ``hookimpl``; a function without the d
 a helper and is never called. An implementation may name any subset of the arguments, by
 these names; ``*args`` and ``**kwargs`` are refused. Version history of this file:
 ``HOOK_VERSION`` 1 (cascade-rl 0.1).
+
+Beside its hooks a pack may declare, in its module or class, how its ``reward`` is to be run:
+
+    DETERMINISTIC = False   the same sample may get another verdict, or the verdict rests on
+                            something outside the pack and its options (a judge model, a file,
+                            a service): nothing is ever answered from a cache. Default: True.
+    CONCURRENCY = 8         at most so many samples are being judged at once. Default: one a
+                            worker; 64 a worker where ``reward`` is ``async def``.
+    RATE_PER_S = 20.0       at most so many calls of ``reward`` a second. Default: no limit.
+
+A ``reward`` that meets a fault which will pass (an overloaded server) raises
+``cascade_rl.errors.TransientError`` and is called again later.
 """
 
 from __future__ import annotations

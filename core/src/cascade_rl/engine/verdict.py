@@ -8,42 +8,41 @@ import math
 import time
 from typing import Any
 
+from pydantic import ValidationError
+
+from cascade_rl.engine.attempt import Attempt
+from cascade_rl.engine.item import Item
+from cascade_rl.errors import TransientError
 from cascade_rl.registry import Domain
-from cascade_rl.types import Completion, LengthBudget, Prompt, Record, Reward
+from cascade_rl.types import Reward
+
+_FIELDS = tuple(Reward.model_fields)
 
 
-class Item(Record):
-    """One completion to score."""
-
-    prompt: Prompt
-    completion: Completion
-    budget: LengthBudget | None = None
-
-
-def score_now(domain: Domain, item: Item) -> Reward:
-    """Score in this thread, without a deadline; an async reward runs to its end."""
+def attempt_now(domain: Domain, item: Item) -> Attempt:
+    """One try in this thread, without a deadline; an async reward runs to its end."""
     started = time.perf_counter()
     try:
         value = domain.reward(item.prompt, item.completion, item.budget)
         if inspect.isawaitable(value):
             value = asyncio.run(_awaited(value))
-        reward = to_reward(value)
+        attempt = Attempt(to_reward(value))
     except Exception as error:
-        reward = fault(error)
-    return settle(domain, item, reward, started)
+        attempt = fault(error)
+    return settle(domain, item, attempt, started)
 
 
-async def score_async(domain: Domain, item: Item, timeout_s: float) -> Reward:
-    """Score on the running loop; the reward is cancelled after ``timeout_s`` seconds."""
+async def attempt_async(domain: Domain, item: Item, timeout_s: float) -> Attempt:
+    """One try on the running loop; the reward is cancelled after ``timeout_s`` seconds."""
     started = time.perf_counter()
     try:
         async with asyncio.timeout(timeout_s) as clock:
             value = domain.reward(item.prompt, item.completion, item.budget)
-            reward = to_reward(await value if inspect.isawaitable(value) else value)
+            attempt = Attempt(to_reward(await value if inspect.isawaitable(value) else value))
     except Exception as error:
         late = isinstance(error, TimeoutError) and clock.expired()
-        reward = timed_out(timeout_s) if late else fault(error)
-    return settle(domain, item, reward, started)
+        attempt = Attempt(timed_out(timeout_s)) if late else fault(error)
+    return settle(domain, item, attempt, started)
 
 
 def to_reward(value: Any) -> Reward:
@@ -64,9 +63,12 @@ def to_reward(value: Any) -> Reward:
     return Reward.unscored("error", f"the pack returned {kind} {value!r:.80}, not a Reward")
 
 
-def fault(error: Exception) -> Reward:
-    """The reward of a sample on which the pack raised."""
-    return Reward.unscored("error", f"{type(error).__name__}: {error}"[:500])
+def fault(error: Exception) -> Attempt:
+    """The end of a try in which the pack raised."""
+    reward = Reward.unscored("error", f"{type(error).__name__}: {error}"[:500])
+    if isinstance(error, TransientError):
+        return Attempt(reward, retry_after_s=error.retry_after_s or 0.0)
+    return Attempt(reward)
 
 
 def timed_out(timeout_s: float) -> Reward:
@@ -74,8 +76,13 @@ def timed_out(timeout_s: float) -> Reward:
     return Reward.unscored("timeout", f"no verdict within {timeout_s:g} s")
 
 
-def settle(domain: Domain, item: Item, reward: Reward, started: float) -> Reward:
-    """Add what the engine knows: truncation and its price, the time, the pack's version."""
+def settle(domain: Domain, item: Item, attempt: Attempt, started: float) -> Attempt:
+    """Add what the engine knows (truncation and its price, the time, the pack's version).
+
+    The reward is validated once more before: ``model_copy`` and ``model_construct`` let a pack
+    build one that no validator has seen.
+    """
+    reward = _checked(attempt.reward)
     known: dict[str, Any] = {
         "ms": round((time.perf_counter() - started) * 1e3, 3),
         "pack_version": domain.version,
@@ -85,7 +92,8 @@ def settle(domain: Domain, item: Item, reward: Reward, started: float) -> Reward
         if item.budget and item.budget.overlong == "zero" and reward.status == "scored":
             known |= {"score": 0.0, "correct": False}
             known["reason"] = f"truncated at the budget, scored 0; was: {reward.reason}"
-    return reward.model_copy(update=known)
+    attempt.reward = reward.model_copy(update=known)
+    return attempt
 
 
 def is_truncated(item: Item) -> bool:
@@ -96,5 +104,23 @@ def is_truncated(item: Item) -> bool:
     )
 
 
+def _checked(reward: Reward) -> Reward:
+    try:
+        return Reward.model_validate({name: getattr(reward, name) for name in _FIELDS})
+    except (ValidationError, AttributeError) as error:
+        text = " ".join(str(error).split())
+        return Reward.unscored("error", f"the pack returned a Reward that is none: {text}"[:500])
+
+
 async def _awaited(value: Any) -> Any:
     return await value
+
+
+def score_now(domain: Domain, item: Item) -> Reward:  # replaced by attempt_now
+    """See ``attempt_now``."""
+    return attempt_now(domain, item).reward
+
+
+async def score_async(domain: Domain, item: Item, timeout_s: float) -> Reward:
+    """See ``attempt_async``."""
+    return (await attempt_async(domain, item, timeout_s)).reward

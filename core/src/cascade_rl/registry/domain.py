@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pluggy
 
 from cascade_rl.errors import HookFailed
+from cascade_rl.registry.declared import read_declared
 from cascade_rl.registry.discover import Announcement
 from cascade_rl.types import (
     Completion,
@@ -31,7 +32,11 @@ HELD_OUT_SHARE = 10  # one prompt in ten, where the domain has no eval split of 
 
 
 class Domain:
-    """One pack with one set of options. Cheap to build again; never pickled."""
+    """One pack with one set of options. Cheap to build again; never pickled.
+
+    ``declared`` is what the pack says about how its ``reward`` is to be run. Raises
+    ``BadDeclaration``.
+    """
 
     def __init__(
         self, announcement: Announcement, manager: pluggy.PluginManager, options: Any
@@ -40,6 +45,7 @@ class Domain:
         self.options = options
         self._manager = manager
         self._eval_ids: frozenset[str] | None = None
+        self.declared = read_declared(announcement, manager.get_plugin(announcement.name))
 
     @property
     def name(self) -> str:

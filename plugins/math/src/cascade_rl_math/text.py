@@ -1,75 +1,76 @@
 """Cosmetic normalisation: one spelling for what looks the same on the page.
 
-Text in, text out; nothing here knows what a number is. Every step is linear in the text.
+Text in, text out; nothing here knows what a number is. Every step is linear in the text,
+or bounded. Prose is left alone: finding the answer in a sentence is the work of ``prose``.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 
+from cascade_rl_math.glyphs import to_latex
 from cascade_rl_math.limits import Unreadable
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\ufeff\u00ad"))
 #: These reorder what is shown, so what a reader sees is not what is written.
 _REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 #: A control character where a JSON writer meant a backslash: ``\f`` + ``rac`` was ``\frac``.
 _LOST_BACKSLASH = (
-    (re.compile(r"\\?\x0c(?=rac|box|loor)"), r"\\f"),
-    (re.compile(r"\\?\x08(?=egin|inom|oxed|ar)"), r"\\b"),
-    (re.compile(r"\t(?=imes\b|ext\{|frac)"), r"\\t"),
+    (re.compile(r"\\?\x0c(?=rac|box|loor|orall)"), r"\\f"),
+    (re.compile(r"\\?\x08(?=egin|inom|oxed|ar\b|eta\b)"), r"\\b"),
+    (re.compile(r"\t(?=imes\b|ext\{|frac|heta\b|an\b)"), r"\\t"),
+    (re.compile(r"\r(?=ight\b|ho\b)"), r"\\r"),
 )
 
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
-_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
-_VULGAR = {
-    "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5),
-    "⅗": (3, 5), "⅘": (4, 5), "⅙": (1, 6), "⅚": (5, 6), "⅛": (1, 8), "⅜": (3, 8), "⅝": (5, 8),
-    "⅞": (7, 8),
-}  # fmt: skip
-_SYMBOLS = {
-    "−": "-", "–": "-", "—": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ",
-    "∙": r"\cdot ", "÷": r"\div ", "∕": "/", "⁄": "/", "≤": r"\leq ", "≥": r"\geq ",
-    "⩽": r"\leq ", "⩾": r"\geq ", "≠": r"\neq ", "≈": r"\approx ", "±": r"\pm ", "∓": r"\mp ",
-    "∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∈": r"\in ", "√": r"\sqrt ", "°": r"^\circ ",
-    "π": r"\pi ", "α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "δ": r"\delta ",
-    "θ": r"\theta ", "λ": r"\lambda ", "μ": r"\mu ", "φ": r"\phi ", "ω": r"\omega ",
-    "…": r"\ldots ", "⋯": r"\ldots ", "′": "'", "’": "'", "∅": r"\emptyset ", "％": "%",
-    "£": r"\$", "€": r"\$", "¥": r"\$", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ",
-    "⌉": r"\rceil ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}",
-}  # fmt: skip
+_SIZES = "left|right|middle|[bB]igg?[lrm]?"
+_NOTHING = (
+    "displaystyle|textstyle|scriptstyle|scriptscriptstyle|limits|nolimits|displaylimits|mathstrut"
+    "|strut|nonumber|notag|hline|allowbreak|nobreak|relax|protect|bf|rm|it|sf|tt|large|Large|LARGE"
+    "|small|normalsize|huge|Huge|tiny|footnotesize|scriptsize|centering|noindent|newline|hfill"
+)
+_WITH_ARGUMENT = r"color|hspace|vspace|phantom|hphantom|vphantom|label|tag|textcolor|cline"
+_UNWRAPPED = r"mathbin|mathrel|mathop|mathopen|mathclose|mathord|mathpunct|underline|ensuremath"
 
 _COSMETIC = (
     (re.compile(r"(?<!\\)\\\\(?=[a-zA-Z]{2})"), r"\\"),  # doubled by a careless JSON writer
-    (re.compile(r"\\(?:left|right|middle|[bB]igg?[lrm]?)(?![a-zA-Z])\s*\.?"), ""),
-    (re.compile(r"\\(?:displaystyle|textstyle|scriptstyle|limits|nolimits|mathstrut)\b"), ""),
-    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
+    (re.compile(rf"\\(?:{_SIZES})(?![a-zA-Z])\s*\.?"), ""),
+    (re.compile(rf"\\(?:{_NOTHING})(?![a-zA-Z])\*?"), " "),
+    (re.compile(rf"\\(?:{_WITH_ARGUMENT})\*?\s*\{{[^{{}}]*\}}"), " "),
+    (re.compile(rf"\\(?:{_UNWRAPPED})\s*\{{([^{{}}]*)\}}"), r"\1"),
+    (re.compile(r"\\(?:[dtc]frac|nicefrac|sfrac|xfrac)(?![a-zA-Z])"), r"\\frac"),
     (re.compile(r"\\[dt]binom(?![a-zA-Z])"), r"\\binom"),
-    (re.compile(r"\{,\}"), ","),
+    (re.compile(r"(?<![\\_^])\{([-+,.:=/<>])\}"), r"\1"),
     (re.compile(r"(?<!\\)\\!"), ""),
-    (re.compile(r"(?<=\d)(?:\\[,;: ]|~|[\u2009\u202f\u00a0])(?=\d{3}(?!\d))"), ","),
-    (re.compile(r"\\(?:quad|qquad|hspace\{[^{}]*\}|enspace|thinspace)(?![a-zA-Z])"), " "),
-    (re.compile(r"(?<!\\)\\[,;: ]|~"), " "),
+    (re.compile(r"(?<=\d),?(?:\\[,;: ]|~|[\u2009\u202f\u00a0])(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"\\(?:qquad|quad|enspace|thinspace|enskip)(?![a-zA-Z])"), " "),
+    (re.compile(r"(?<!\\)\\[,;:> /]|(?<!^)~|[\u2000-\u200a\u202f\u00a0\u3000]"), " "),
     (re.compile(r"\^\s*(?:\{\s*\\(?:circ|degree)\s*\}|\\(?:circ|degree)\b)"), r"\\degree "),
-    (re.compile(r"(?<![\w)}\]])\*\*([^*]+)\*\*(?![\w({])"), r"\1"),  # bold, not a power
-    (re.compile(r"(?<=[\w)}])\s*\*\*\s*(?=[\w({-])"), "^"),
-    (re.compile(r"!=(?!=)|\\ne(?![a-zA-Z])"), r"\\neq "),
+    (re.compile(r"(?<=\d)\s*\^\s*(?:\{\s*[oO]\s*\}|[oO](?![a-zA-Z]))"), r"\\degree "),
+    (re.compile(r"(?<=[\w)}\]])\s*\*\*\s*(?=[\w({\\-])"), "^"),
+    (re.compile(r"!=(?!=)|\\ne(?![a-zA-Z])|\\not\s*="), r"\\neq "),
     (re.compile(r"<=|=<"), r"\\leq "),
     (re.compile(r">="), r"\\geq "),
+    (re.compile(r"==+"), "="),
     (re.compile(r"\bper ?cent\b"), "%"),
+    (re.compile(r"(?<=\d)\s*(?:degrees?|deg)\b(?! [CF]\b)"), r"\\degree "),
+    (re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)"), r"\\times "),
     (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
     (re.compile(r"\\frac\s*(\d)"), r"\\frac{\1}"),
     (re.compile(r"(\\frac\s*\{[^{}]*\})\s*(\d)"), r"\1{\2}"),
     (re.compile(r"\\sqrt\s*(\d)"), r"\\sqrt{\1}"),
-)
+    (re.compile(r"\(\s*(?:\\(?:bmod|mod|pmod)|\\text\s*\{\s*mod\s*\}|mod)\s+([^()]*)\)"),
+     r"\\pmod{\1}"),
+    (re.compile(r"\((\d+)\)\s*_"), r"\1_"),
+    (re.compile(r"[\^_]\s*(?:\{\s*\}\s*)?$|[\^_]\{\s*\}"), " "),  # a script that shows nothing
+)  # fmt: skip
 
 _DELIMITERS = re.compile(r"(?<!\\)(?:\$\$?|\\[\[\]()])")
-_SEGMENT = re.compile(r"(?<!\\)\$\$?([^$]+?)(?<!\\)\$\$?|\\\[(.+?)\\\]|\\\((.+?)\\\)", re.DOTALL)
-#: "... so the final answer is 5": what follows the last such marker is the answer.
-_MARKER = re.compile(r"\b(?:answer|result)s?(?:\s*(?:is|are)\b\s*[:=]?|\s*[:=])\s*", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"\.\s+(?=[A-Z<])")
+_BOLD = re.compile(r"(?<![\w)}\]*])(\*\*|__|`)([^*`]+)\1(?![\w({*])")
+_ITALIC = re.compile(r"\*([^*\s]+)\*")
+_SYSTEM = re.compile(r"\\left\s*\\(?:\{|lbrace)\s*\\begin\s*\{(array|aligned|matrix|gathered)\}")
+_OUTWARD = re.compile(r"([\[\]])([^\[\](){}]+[,;][^\[\](){}]+)([\[\]])")
 
 
 def normalise(text: str) -> str:
@@ -77,75 +78,77 @@ def normalise(text: str) -> str:
 
     Raises ``Unreadable`` for control characters and for marks that reorder what is shown.
     """
+    text = visible(text)
+    text = _one_sided_braces(_unmarked(text.strip()))
+    text = _DELIMITERS.sub(" ", text)
+    for pattern, plain in _COSMETIC:
+        text = pattern.sub(plain, text)
+    return _without_full_stop(_outward_brackets(" ".join(text.split())))
+
+
+def visible(text: str) -> str:
+    """The text in ASCII where it can be, without invisible characters."""
     if _REORDERING.search(text):
         raise Unreadable("marks that reverse the reading order")
     for pattern, plain in _LOST_BACKSLASH:
         text = pattern.sub(plain, text)
     if found := _CONTROL.search(text):
         raise Unreadable(f"a control character, U+{ord(found.group()):04X}")
-    text = _ascii(text.translate(_INVISIBLE))
-    text = _DELIMITERS.sub(" ", _only_formula(_after_marker(text.strip())))
-    for pattern, plain in _COSMETIC:
-        text = pattern.sub(plain, text)
-    text = " ".join(text.replace("\\newline", " ").split())
-    return _without_full_stop(text)
+    return to_latex(text.translate(_INVISIBLE))
 
 
 def plain_words(text: str) -> str:
-    """Letters and digits only, lower case: how two answers in words are compared."""
-    text = re.sub(r"\\(?:text|mathrm|mathbf|mbox|textbf|textit)\w*", " ", text)
-    return " ".join(re.findall(r"[^\W_]+", text.casefold()))
+    """The words of an answer that is nothing but words, lower case; "" for any other text.
+
+    For comparing answers in words: x and X, 1.5 and 15, pi and minus pi stay apart.
+    """
+    text = re.sub(r"\\(?:text|mathrm|mathbf|mbox|textbf|textit|textrm)\s*\{([^{}]*)\}", r" \1 ", text)
+    text = re.sub(r"[$*.,;:!?'\"]+(?=\s|$)|^[\s$*]+", " ", text)
+    words = " ".join(text.casefold().split())
+    return words if re.fullmatch(r"[^\W\d_]{2,}(?:[- ][^\W\d_]+)*", words) else ""
 
 
-def _ascii(text: str) -> str:
-    text = re.sub(f"[{''.join(_SUPERSCRIPTS)}]+", lambda m: _script("^", m, _SUPERSCRIPTS), text)
-    text = re.sub(f"[{''.join(_SUBSCRIPTS)}]+", lambda m: _script("_", m, _SUBSCRIPTS), text)
-    return "".join(map(_plain_character, text))
+def _unmarked(text: str) -> str:
+    """Without the marks of bold, italic and code around an answer, which are no operators."""
+    text = _BOLD.sub(r"\2", text)
+    if whole := _ITALIC.fullmatch(text):
+        return whole.group(1)
+    return text
 
 
-def _script(mark: str, match: re.Match[str], table: dict[str, str]) -> str:
-    return f"{mark}{{{''.join(table[symbol] for symbol in match.group())}}}"
-
-
-def _plain_character(symbol: str) -> str:
-    if symbol < "\x80":
-        return symbol
-    if symbol in _SYMBOLS:
-        return _SYMBOLS[symbol]
-    if symbol in _VULGAR:
-        above, below = _VULGAR[symbol]
-        return f"\\frac{{{above}}}{{{below}}}"
-    if "\uff01" <= symbol <= "\uff5e" or "\U0001d400" <= symbol <= "\U0001d7ff":
-        return unicodedata.normalize("NFKC", symbol)  # full-width and styled letters and digits
-    return symbol
-
-
-def _after_marker(text: str) -> str:
-    ends = [marker.end() for marker in _MARKER.finditer(text)]
-    if not ends or ends[-1] == len(text):
+def _one_sided_braces(text: str) -> str:
+    """A brace on the left of several lines, closed by an empty right side, is a system."""
+    if "\\right" not in text:
         return text
-    return _SENTENCE_END.split(text[ends[-1] :], maxsplit=1)[0]
+    pieces, position = [], 0
+    for found in _SYSTEM.finditer(text):
+        end = text.find(f"\\end{{{found.group(1)}}}", found.end())
+        closing = re.compile(r"\s*\\right\s*\.").match(text, end + len(found.group(1)) + 6)
+        if end < 0 or closing is None or found.start() < position:
+            continue
+        inner = re.sub(r"^\s*\{[lcr| ]*\}", "", text[found.end() : end])
+        pieces += [text[position : found.start()], f"\\begin{{cases}}{inner}\\end{{cases}}"]
+        position = closing.end()
+    return "".join([*pieces, text[position:]])
 
 
-def _only_formula(text: str) -> str:
-    # "The answer is $9$": one formula among prose is the answer. With several, keep it all.
-    found = list(_SEGMENT.finditer(text))
-    if len(found) != 1:
+def _outward_brackets(text: str) -> str:
+    """``]0, 1[`` is ``(0, 1)``: brackets turned outwards leave their ends out."""
+    first_open, first_close = text.find("["), text.find("]")
+    if first_close < 0 or (0 <= first_open < first_close and text.count("[") == text.count("]")):
         return text
-    around = text[: found[0].start()] + text[found[0].end() :]
-    if "\\" in around or any(symbol.isdigit() for symbol in around):
-        return text
-    return next(filter(None, found[0].groups())) if _harmless(around) else text
-
-
-def _harmless(prose: str) -> bool:
-    # Words that take an answer back, or add another, must stay beside it.
-    words = set(re.findall(r"[a-z]+", prose.casefold()))
-    return not words & {"not", "or", "and", "except", "than", "no", "if", "least", "most", "but"}
+    return _OUTWARD.sub(
+        lambda match: "".join(
+            ("(" if match[1] == "]" else "[", match[2], ")" if match[3] == "[" else "]")
+        ),
+        text,
+    )
 
 
 def _without_full_stop(text: str) -> str:
     text = text.rstrip()
-    while text.endswith((".", ",", ";", ":")) and not text.endswith("..."):
+    while text.endswith((".", ",", ";", ":", "?")) and not text.endswith("..."):
         text = text[:-1].rstrip()
-    return text.removesuffix("\\").rstrip() if not text.endswith("\\\\") else text[:-2].rstrip()
+    if text.endswith("\\\\"):
+        return text[:-2].rstrip()
+    return text.removesuffix("\\").rstrip()

@@ -1,6 +1,6 @@
 """Group-normalised advantages of GRPO. Grouping is by id, never by position in the batch.
 
-The paper (section 3, eq. 1) gives (r - mean) / std of the group and leaves open which
+The paper (eq. 1) gives (r - mean) / std of the group and leaves open which
 deviation and which epsilon; here it is the sample deviation (n - 1), plus 1e-6 outside the
 root. Which samples take part is decided in ``overlong.py``.
 """

@@ -1,4 +1,4 @@
-"""Prompt filtering: which prompts are worth sampling (paper section 4.5) or keeping in a batch.
+"""Prompt filtering: which prompts are worth sampling or keeping in a batch.
 
 ``EpochFilter`` works between passes over the prompts (Math RL), ``has_signal`` within a
 batch (IF-RL, after DAPO's dynamic sampling). Drawing replacements is the loop's business.

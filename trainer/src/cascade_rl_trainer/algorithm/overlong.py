@@ -1,7 +1,7 @@
 """Overlong filtering: which samples take part in an update, and on which score.
 
 The paper (section 4.5.2): with filtering a truncated response is skipped, without it the
-response gets reward 0; in RLHF it keeps what the reward model gave (section 4.3).
+response gets reward 0; in RLHF it keeps what the reward model gave.
 """
 
 from __future__ import annotations

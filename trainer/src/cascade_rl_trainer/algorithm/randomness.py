@@ -43,7 +43,7 @@ def assign_modes(
     """A mode for each of ``count`` prompts of one batch, split as exactly as it goes.
 
     Each mode gets the whole part of its share; what is left goes to the largest remainders
-    (the paper's RLHF splits every batch half and half, section 4.3). Ties and the order
+    (the paper's RLHF splits every batch half and half). Ties and the order
     within the batch are drawn from (seed, stage, step).
     """
     total = sum(shares.values())

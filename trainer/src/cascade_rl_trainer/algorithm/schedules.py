@@ -56,7 +56,7 @@ def should_advance(truncation_rates: Sequence[float], config: AdvanceConfig | No
     """Whether the stage may end: the mean of the last ``window`` rates is below the limit.
 
     ``truncation_rates`` has one entry a step so far. Never before a full window, nor before
-    ``min_steps`` steps. The paper moves on at about 10 % (section 4.5.2).
+    ``min_steps`` steps. The paper moves on at about 10 % in Math RL.
     """
     if config is None or len(truncation_rates) < max(config.window, config.min_steps):
         return False

@@ -42,6 +42,8 @@ def _is_plain_llama(model: Any) -> bool:
     config = unwrap(model).config
     if config.model_type not in ("llama", "qwen2") or config.hidden_act != "silu":
         return False
+    if getattr(unwrap(model), "is_quantized", False):  # its weights are not plain matrices
+        return False
     rope = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     # other kinds of RoPE change with the sequence's length

@@ -1,6 +1,6 @@
 """One GRPO stage, top to bottom: draw prompts, sample, score, compare, update, log.
 
-Strictly on-policy (paper section 4.1): each batch is sampled from the current weights and
+Strictly on-policy (paper, eq. 1): each batch is sampled from the current weights and
 used for exactly one update. The formulas are in ``algorithm/``.
 """
 

@@ -1,7 +1,7 @@
 """One strictly on-policy update: log-probabilities, loss, gradient, one AdamW step.
 
 The batch was sampled from these very weights and is used once, so the importance ratio is 1
-and the loss needs neither old log-probabilities nor clipping (paper, section 3).
+and the loss needs neither old log-probabilities nor clipping (paper, eq. 1).
 """
 
 from __future__ import annotations

@@ -89,6 +89,7 @@ class Watch:
         self._unscored = deque(state["unscored"], maxlen=WINDOW)
         self._quiet, self._trained = state["quiet"], state["trained"]
         self._warnings, self.truncation = list(state["warnings"]), list(state["truncation"])
+        self._told = len(self._warnings)
 
     def _check_unscored(self, reasons: Sequence[str]) -> None:
         missing = Counter(status for status in self._unscored if status)

@@ -22,6 +22,7 @@ def add_lora(model: Any, config: LoraConfig, seed: int) -> Any:
         raise ConfigError(
             "model.lora needs peft; install it with: pip install 'cascade-rl-trainer[lora]'"
         ) from error
+    _refuse_embeddings(model, config)
     settings = PeftConfig(
         r=config.r,
         lora_alpha=config.alpha,
@@ -40,6 +41,17 @@ def add_lora(model: Any, config: LoraConfig, seed: int) -> Any:
                 f"model.lora.targets {list(config.targets)} are not in this model, "
                 f"which has: {', '.join(names)}"
             ) from error
+
+
+def _refuse_embeddings(model: Any, config: LoraConfig) -> None:
+    # Input and output embeddings are often one tensor: a merged adapter would change both.
+    embeddings = (model.get_input_embeddings(), model.get_output_embeddings())
+    for name, module in model.named_modules():
+        if module in embeddings and name.rsplit(".", 1)[-1] in config.targets:
+            raise ConfigError(
+                f"model.lora.targets {list(config.targets)} include the embeddings, which this "
+                "trainer cannot adapt; name linear layers of the blocks, such as q_proj"
+            )
 
 
 def unwrap(model: Any) -> Any:

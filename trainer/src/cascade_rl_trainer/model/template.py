@@ -1,6 +1,6 @@
 """From prompts to token ids and back: ChatML with mode flags, or the tokenizer's own template.
 
-The paper (section 3.2): every user turn ends with one space and ``/think`` or ``/no_think``;
+The paper's template: every user turn ends with one space and ``/think`` or ``/no_think``;
 the reply starts straight after the assistant header, in both modes. No system text is added.
 """
 

@@ -11,7 +11,6 @@ import json
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, requires, version
 from itertools import chain, zip_longest
 from typing import Any, Literal
 
@@ -21,8 +20,8 @@ from cascade_rl.config.resolved import ResolvedCascade, ResolvedDomain, Resolved
 from cascade_rl.errors import RunError
 from cascade_rl.hooks import MODIFIER_GROUP
 from cascade_rl.registry import Announcement
+from cascade_rl.registry.source import dependency_versions, installed_versions, module_hash
 from cascade_rl.types import Record
-from cascade_rl_trainer.state.hashes import module_hash
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "cascade-rl", "cascade-rl-trainer")
 
@@ -76,7 +75,7 @@ def take(
         cascade=_cascade_values(cascade),
         packs={_label(pack): pack_source(pack) for pack in packs},
         data=dict(data),
-        versions={"python": platform.python_version(), **_versions(LIBRARIES)},
+        versions={"python": platform.python_version(), **installed_versions(LIBRARIES)},
         threads=threads,
         device=device,
         origins={
@@ -89,12 +88,11 @@ def take(
 
 def pack_source(pack: Announcement) -> PackSource:
     """The source hash and versions of an installed pack."""
-    names = (re.match(r"[\w.-]+", line) for line in requires(pack.distribution) or ())
     return PackSource(
         distribution=pack.distribution,
         version=pack.version,
         source=module_hash(pack.value),
-        dependencies=_versions(sorted({m.group() for m in names if m})),
+        dependencies=dependency_versions(pack.distribution),
     )
 
 
@@ -226,16 +224,6 @@ def _show(value: Any) -> str:
         return value
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _versions(names: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # an extra that is not installed
-            continue
-    return found
 
 
 def _label(pack: Announcement) -> str:

@@ -1,0 +1,5 @@
+"""The HTTP reward service (extra ``cascade-rl[serve]``): the engine behind native and peers' routes.
+
+``settings`` and ``programs`` import nothing of the extra; everything else needs it. Start it
+with ``cascade serve``, or build the ASGI application with ``cascade_rl.service.app.create_app``.
+"""
