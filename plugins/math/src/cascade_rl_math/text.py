@@ -43,7 +43,7 @@ _COSMETIC = (
     (re.compile(r"\\[dt]binom(?![a-zA-Z])"), r"\\binom"),
     (re.compile(r"(?<![\\_^])\{([-+,.:=/<>])\}"), r"\1"),
     (re.compile(r"(?<!\\)\\!"), ""),
-    (re.compile(r"(?<=\d),?(?:\\[,;: ]|~|[\u2009\u202f\u00a0])(?=\d{3}(?!\d))"), ","),
+    (re.compile(r"(?<=\d)(?:\\[,;: ]|~|[\u2009\u202f\u00a0])(?=\d{3}(?!\d))"), ","),
     (re.compile(r"\\(?:qquad|quad|enspace|thinspace|enskip)(?![a-zA-Z])"), " "),
     (re.compile(r"(?<!\\)\\[,;:> /]|(?<!^)~|[\u2000-\u200a\u202f\u00a0\u3000]"), " "),
     (re.compile(r"\^\s*(?:\{\s*\\(?:circ|degree)\s*\}|\\(?:circ|degree)\b)"), r"\\degree "),

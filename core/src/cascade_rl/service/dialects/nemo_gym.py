@@ -36,6 +36,8 @@ FAILURE = "_ng_failure_class"
 #: Where a row keeps its ground truth, in the order in which they are looked for.
 _TRUTHS = ("ground_truth", "expected_answer", "verifier_metadata")
 _NOT_TRUTH = ("responses_create_params", "response", "id", "question", "prompt", "agent_ref")
+#: Beyond it a sum or a deviation could overflow.
+_LARGEST = 1e100
 #: Failures that asking again would not mend.
 _TERMINAL = ("abstained", "bad_prompt", "masked")
 
@@ -111,7 +113,7 @@ def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter:
         row = body.model_dump(mode="json", exclude_unset=True)
         sample = item(
             domain,
-            body.responses_create_params.input,
+            _turns(body.responses_create_params.input),
             ground_truth(row),
             completion_text(body.response.output),
             identity=str(row.get("id", row.get(TASK, 0))),
@@ -156,6 +158,8 @@ def aggregate(rows: list[dict[str, Any]]) -> dict[str, Any]:
         reward = row.get("reward")
         if FAILURE in row or isinstance(reward, bool) or not isinstance(reward, int | float):
             continue
+        if abs(reward) > _LARGEST:
+            raise Refusal(422, "invalid", f"a reward is larger than {_LARGEST:g}")
         task = row.get(TASK, 0)
         if not isinstance(task, int):
             raise Refusal(422, "invalid", f"{TASK} is {task!r:.40}, not a whole number")
@@ -171,14 +175,18 @@ def aggregate(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def _statistics(values: list[float]) -> dict[str, float]:
     if not values:
         return {}
-    found = {
+    return {
         "mean/reward": statistics.fmean(values),
         "max/reward": max(values),
         "min/reward": min(values),
         "median/reward": statistics.median(values),
         "std/reward": statistics.stdev(values) if len(values) > 1 else 0.0,
     }
-    return {key: value for key, value in found.items() if math.isfinite(value)}
+
+
+def _turns(given: str | list[dict[str, Any]]) -> str | list[dict[str, Any]]:
+    """The messages of the model's input; tool calls and reasoning have no role."""
+    return given if isinstance(given, str) else [turn for turn in given if "role" in turn]
 
 
 def _finish(response: GymResponse) -> FinishReason:
@@ -189,9 +197,9 @@ def _finish(response: GymResponse) -> FinishReason:
 def _verdict(scoring: Scoring, domain: ServedDomain, reward: Reward) -> dict[str, Any]:
     verdict: dict[str, Any] = {
         "extracted_answer": reward.extracted,
-        "reason": reward.reason,
-        "status": reward.status,
-        "truncated": reward.truncated,
+        "reward_reason": reward.reason,
+        "reward_status": reward.status,
+        "reward_truncated": reward.truncated,
     }
     masked = is_masked(domain, reward)
     if reward.score is not None and not masked:
