@@ -197,7 +197,11 @@ def test_a_budget_that_cuts_everything_is_said_after_the_first_step(run):
         warned.append((step, figures.get("warnings")))
 
     with pytest.raises(RunError, match=r"trained on nothing.*\n +100% of the first batch was tr"):
-        run("stages.rl.budget.completion_tokens=1", "stages.sft.steps=1", on_step=on_step)
+        run(
+            "stages.rl.options.fault=constant",
+            "stages.rl.budget.completion_tokens=1",
+            on_step=on_step,
+        )
     assert (
         1,
         [
