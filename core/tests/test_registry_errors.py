@@ -59,6 +59,16 @@ MISTAKES = {
         errors.BadHookSignature,
         r"hook 'reward' has no argument 'data_source' \(allowed: prompt, completion, budget",
     ),
+    "a method outside of a class": (
+        GOOD.replace("def reward(completion)", "def reward(self, completion)"),
+        errors.BadHookSignature,
+        r"hook 'reward' has no argument 'self'",
+    ),
+    "a module that exits": (
+        "import sys; sys.exit(3)",
+        errors.PackImportError,
+        HEAD + r" failed to import: SystemExit: 3",
+    ),
     "star arguments": (
         GOOD.replace("def reward(completion)", "def reward(**kwargs)"),
         errors.BadHookSignature,

@@ -8,14 +8,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
 import typer
 
 from cascade_rl.cli.options import parse_options
-from cascade_rl.engine import RewardEngine
+from cascade_rl.cli.progress import ScoreProgress
+from cascade_rl.engine import Item, RewardEngine
+from cascade_rl.engine.quarantine import Replay, read_replay
 from cascade_rl.engine.records import read_requests, to_record
 from cascade_rl.errors import DataError
+from cascade_rl.types import Reward
 
 EPILOG = """
 Each input line is a JSON object: ground_truth and completion, and if you like id, prompt (text
@@ -24,6 +27,9 @@ or messages), mode (none, think, no_think), finish_reason (stop, length), budget
 Each output line, in the same order: id, score, correct, status, reason, extracted, components,
 ms. A malformed line gives status "error" with its line number; score is null whenever status is
 not "scored", never a stand-in 0.
+
+A replay file, which the engine writes for a sample that cost it two workers, is scored with the
+options it holds.
 
 Exit codes: 0 all lines scored; 1 some were not; 2 the input cannot be used at all.
 
@@ -45,28 +51,64 @@ def score(
         int, typer.Option(min=0, help="Worker processes; 0 scores in this process, unstoppably.")
     ] = 1,
     timeout: Annotated[float, typer.Option(min=0.01, help="Seconds a sample.")] = 30.0,
+    memory_mb: Annotated[
+        int | None, typer.Option(min=1, help="Megabytes a worker; Linux only. Default: no limit.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep verdicts here, and ask none of them twice."),
+    ] = None,
 ) -> None:
     """Score a file of completions with one domain's reward."""
     options = parse_options(option or [])
     if output != Path("-") and output.exists() and source.exists() and output.samefile(source):
         raise DataError(f"output {output} is the input itself; name another file")
+    replay = _replay(domain, source)
     counts: Counter[str] = Counter()
     with (
-        RewardEngine(domain, options, workers=workers, timeout_s=timeout) as engine,
+        RewardEngine(
+            domain,
+            {**replay.options, **options} if replay else options,
+            workers=workers,
+            timeout_s=timeout,
+            memory_mb=memory_mb,
+            cache=cache,
+        ) as engine,
         _opened(source, "rb") as lines,
         _opened(output, "wb") as out,
+        ScoreProgress(source) as progress,
     ):
-        for identity, reward in engine.in_order(read_requests(lines)):
+        for identity, reward in engine.in_order(_items(replay, progress.lines(lines))):
             out.write(json.dumps(to_record(identity, reward), allow_nan=False).encode() + b"\n")
             counts[reward.status] += 1
-            counts["correct"] += reward.correct is True
+            if reward.correct is not None:
+                counts["correct"] += reward.correct
+            progress.answered(reward.status == "scored")
     typer.echo(_summary(counts), err=True)
     raise typer.Exit(0 if set(counts) <= {"scored", "correct"} else 1)
 
 
+def _replay(domain: str, source: Path) -> Replay | None:
+    replay = read_replay(source) if source.is_file() else None
+    if replay and replay.domain != domain:
+        raise DataError(
+            f"{source} is a replay file of domain {replay.domain!r}, not {domain!r}: "
+            f"cascade score {replay.domain} {source}"
+        )
+    return replay
+
+
+def _items(replay: Replay | None, lines: Iterator[bytes]) -> Iterator[tuple[Any, Item | Reward]]:
+    if replay is None:
+        return read_requests(lines)
+    return iter([(replay.item.prompt.id, replay.item)])
+
+
 def _summary(counts: Counter[str]) -> str:
     missed = {s: n for s, n in counts.items() if s not in ("scored", "correct") and n}
-    text = f"{counts['scored']} scored, {counts['correct']} correct"
+    text = f"{counts['scored']} scored"
+    if "correct" in counts:  # a pack may give scores without saying what is right
+        text += f", {counts['correct']} correct"
     if missed:
         text += f"; {sum(missed.values())} not scored: "
         text += ", ".join(f"{n} {status}" for status, n in sorted(missed.items()))

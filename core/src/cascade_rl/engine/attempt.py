@@ -71,7 +71,13 @@ class Executor(Protocol):
     """Makes one try at a sample, transient faults aside, which it tries again itself."""
 
     def attempt(
-        self, task: Task, then: Then, *, alone: bool = False, fresh: bool = False, gold: bool = False
+        self,
+        task: Task,
+        then: Then,
+        *,
+        alone: bool = False,
+        fresh: bool = False,
+        gold: bool = False,
     ) -> None:
         """Start one try; ``then`` is called exactly once.
 

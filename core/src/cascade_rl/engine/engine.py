@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, Protocol, Self
+import json
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Self
 
+from cascade_rl.engine.attempt import Executor, Scorer, Task
+from cascade_rl.engine.cache_key import KeyMaker
+from cascade_rl.engine.counts import Counts
 from cascade_rl.engine.inline import InlineExecutor
+from cascade_rl.engine.item import Item
+from cascade_rl.engine.limits import Limits
 from cascade_rl.engine.processes import ProcessExecutor
-from cascade_rl.engine.verdict import Item
+from cascade_rl.engine.quarantine import Quarantine
+from cascade_rl.engine.retry import Judge
+from cascade_rl.engine.room import Room
+from cascade_rl.engine.streams import as_finished, as_finished_async, in_order, score_in_order
+from cascade_rl.errors import EngineError
 from cascade_rl.registry import Registry
-from cascade_rl.types import Completion, Reward
+from cascade_rl.types import Reward
 
-ASYNC_CONCURRENCY = 64
 MAX_PENDING = 4096
-
-
-class Executor(Protocol):
-    """Where one attempt at an item is made."""
-
-    def submit(self, item: Item, alone: bool = False) -> Future[Reward]:
-        """Start one attempt; the future never raises."""
-
-    def close(self) -> None:
-        """Stop."""
+_log = logging.getLogger("cascade_rl.engine")
 
 
 class RewardEngine:
     """Scores completions of one domain.
 
-    ``workers`` processes, each with a hard wall-clock limit of ``timeout_s`` seconds a
-    sample; 0 scores in this process, where a hanging synchronous reward cannot be stopped.
-    A sample that ends as ``timeout`` or ``error`` is tried once more, alone on a worker. If
-    it fails again and the pack's gold completion for the same prompt passes, the completion
-    is what breaks the verifier, and it is scored wrong: unscored must not become a way out.
+    ``workers`` processes, each with a hard wall-clock limit of ``timeout_s`` seconds and, on
+    Linux, a memory limit of ``memory_mb`` megabytes a sample; 0 scores in this process, where
+    a hanging synchronous reward cannot be stopped. ``deadline_s`` (default: ten times
+    ``timeout_s`` and a minute) is the total from a sample's first try to the end of its last;
+    judging the gold completion comes on top. ``concurrency`` and ``rate_per_s`` go before what
+    the pack declares. ``quarantine_dir`` takes a replay file of each sample that cost two
+    workers (default: in the user's cache folder). What follows a failed try is said in
+    ``engine.retry``.
+
+    ``cache`` is a folder for verdicts, shared by any number of processes, of about
+    ``cache_mb`` megabytes; no cache is kept for a pack that declares itself not deterministic.
+
+    ``ray`` is the address of a Ray cluster ("auto": the one this machine is part of): every
+    node then runs ``workers`` processes. The cache stays here.
+
+    Raises a subclass of ``PackError`` where the domain cannot be used, ``EngineError`` where
+    the engine cannot work as it is asked to, ``ValueError`` on a number out of its range.
     """
 
     def __init__(
@@ -46,69 +58,90 @@ class RewardEngine:
         workers: int = 1,
         timeout_s: float = 30.0,
         registry: Registry | None = None,
+        memory_mb: int | None = None,
+        deadline_s: float | None = None,
+        concurrency: int | None = None,
+        rate_per_s: float | None = None,
+        quarantine_dir: Path | None = None,
+        cache: Path | None = None,
+        cache_mb: int = 1024,
+        ray: str | None = None,
     ) -> None:
         self.domain = (registry or Registry()).open(domain, options)
-        concurrency = ASYNC_CONCURRENCY if self.domain.is_async else 1
-        self._executor: Executor = (
-            ProcessExecutor(
-                domain,
-                options or {},
-                workers=workers,
-                timeout_s=timeout_s,
-                concurrency=concurrency,
-            )
-            if workers
-            else InlineExecutor(self.domain, timeout_s=timeout_s, concurrency=concurrency)
+        if workers:
+            _check_plain(options or {})
+        self.limits = Limits.of(
+            self.domain,
+            workers=workers,
+            timeout_s=timeout_s,
+            deadline_s=deadline_s,
+            memory_mb=memory_mb,
+            concurrency=concurrency,
+            rate_per_s=rate_per_s,
         )
-        self._room = threading.BoundedSemaphore(MAX_PENDING)
+        self._counts = Counts()
+        keys = self._key_maker(options or {}) if cache else None
+        if ray is None:
+            self._scorer: Scorer = self._local(options or {}, workers, keys, quarantine_dir)
+        else:
+            self._scorer = self._on_ray(options or {}, workers, ray, quarantine_dir)
+        if cache and keys:
+            from cascade_rl.engine.cache import VerdictCache  # SQLite is loaded when asked for
+
+            self._scorer = VerdictCache.open(self._scorer, keys, cache, cache_mb, self._counts)
+        self._room = Room(MAX_PENDING)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What has happened so far, by name; what never happened is absent."""
+        return self._counts.all()
 
     def submit(self, item: Item) -> Future[Reward]:
         """Start scoring one item; blocks while ``MAX_PENDING`` items are unanswered.
 
-        The future ends with a ``Reward`` and never raises.
+        The future ends with a ``Reward``; it never raises and cannot be cancelled. Its
+        callbacks run on the engine's threads, where they must not block or submit.
         """
-        self._room.acquire()
-        outcome: Future[Reward] = Future()
-        outcome.add_done_callback(lambda _: self._room.release())
-        first = self._executor.submit(item)
-        first.add_done_callback(lambda done: self._after_first(item, done.result(), outcome))
-        return outcome
+        self._room.enter()
+        return self._begin(item)
+
+    async def submit_async(self, item: Item) -> Future[Reward]:
+        """``submit`` for a coroutine: the event loop goes on while there is no room."""
+        await self._room.enter_async()
+        return self._begin(item)
 
     def score(self, items: Iterable[Item]) -> list[Reward]:
         """Rewards in the order of the items."""
-        return [reward for _, reward in self.in_order((item, item) for item in items)]
+        return [reward for _, reward in self.in_order((None, item) for item in items)]
 
     def in_order(self, items: Iterable[tuple[Any, Item | Reward]]) -> Iterator[tuple[Any, Reward]]:
         """(key, reward) in the order asked, in bounded memory; keys come back untouched.
 
         What is a ``Reward`` already (a malformed line, say) keeps its place.
         """
-        waiting: deque[tuple[Any, Future[Reward]]] = deque()
-        for key, item in items:
-            waiting.append((key, self._future(item)))
-            while waiting and (waiting[0][1].done() or len(waiting) >= MAX_PENDING // 2):
-                first, future = waiting.popleft()
-                yield first, future.result()
-        for key, future in waiting:
-            yield key, future.result()
+        return in_order(self, items)
 
     def stream(self, items: Iterable[tuple[Any, Item]]) -> Iterator[tuple[Any, Reward]]:
         """(key, reward) as rewards finish, in bounded memory."""
-        keys: dict[Future[Reward], Any] = {}
-        for key, item in items:
-            keys[self.submit(item)] = key
-            finished = [f for f in keys if f.done()]
-            if not finished and len(keys) >= MAX_PENDING // 2:
-                finished = list(wait(keys, return_when=FIRST_COMPLETED).done)
-            for future in finished:
-                yield keys.pop(future), future.result()
-        while keys:
-            for future in wait(keys, return_when=FIRST_COMPLETED).done:
-                yield keys.pop(future), future.result()
+        return as_finished(self, items)
+
+    def astream(
+        self, items: Iterable[tuple[Any, Item]] | AsyncIterable[tuple[Any, Item]]
+    ) -> AsyncIterator[tuple[Any, Reward]]:
+        """``async for key, reward``, as rewards finish, in bounded memory.
+
+        Items are taken while rewards are given, so they may arrive as they are generated.
+        With ``workers=0`` a synchronous reward is judged on the event loop's thread.
+        """
+        return as_finished_async(self, items)
+
+    async def ascore(self, items: Iterable[Item] | AsyncIterable[Item]) -> list[Reward]:
+        """Rewards in the order of the items; the event loop goes on meanwhile."""
+        return await score_in_order(self, items)
 
     def close(self) -> None:
-        """Stop the workers."""
-        self._executor.close()
+        """Stop the workers; whatever is unanswered ends as status "error"."""
+        self._scorer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -116,47 +149,72 @@ class RewardEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _future(self, item: Item | Reward) -> Future[Reward]:
-        if isinstance(item, Item):
-            return self.submit(item)
-        done: Future[Reward] = Future()
-        done.set_result(item)
-        return done
+    def _local(
+        self,
+        options: dict[str, Any],
+        workers: int,
+        keys: KeyMaker | None,
+        quarantine_dir: Path | None,
+    ) -> Judge:
+        domain = self.domain
+        self._executor: Executor = (
+            ProcessExecutor(
+                domain.name,
+                options,
+                self.limits,
+                workers=workers,
+                is_async=domain.is_async,
+                source=keys.source if keys else None,
+                counts=self._counts,
+            )
+            if workers
+            else InlineExecutor(domain, self.limits)
+        )
+        kept = Quarantine(quarantine_dir, domain.name, options, self.limits)
+        return Judge(self._executor, kept, self._counts, fresh_retries=not domain.is_async)
 
-    def _after_first(self, item: Item, reward: Reward, outcome: Future[Reward]) -> None:
-        if reward.status not in ("timeout", "error"):
-            outcome.set_result(reward)
-            return
-        second = self._executor.submit(item, alone=True)
-        second.add_done_callback(lambda done: self._after_second(item, done.result(), outcome))
+    def _on_ray(
+        self, options: dict[str, Any], workers: int, address: str, quarantine_dir: Path | None
+    ) -> Scorer:
+        from cascade_rl.engine.ray_pools import RayPools
 
-    def _after_second(self, item: Item, reward: Reward, outcome: Future[Reward]) -> None:
-        if reward.status not in ("timeout", "error"):
-            outcome.set_result(reward)
-            return
-        gold = self._gold_verdict(item)
-        if gold is None:
-            outcome.set_result(reward)
-            return
-        gold.add_done_callback(lambda done: outcome.set_result(_blame(reward, done.result())))
-
-    def _gold_verdict(self, item: Item) -> Future[Reward] | None:
-        try:
-            gold = self.domain.gold_completion(item.prompt)
-        except Exception:  # the pack is at fault twice; the first fault is the one reported
-            return None
-        if gold is None or gold == item.completion.text:
-            return None
-        return self._executor.submit(
-            Item(prompt=item.prompt, completion=Completion(text=gold)), alone=True
+        if not workers:
+            raise EngineError("on Ray, workers is the number of processes a node: 1 or more")
+        return RayPools(
+            self.domain,
+            options,
+            self.limits,
+            workers=workers,
+            address=address,
+            quarantine_dir=quarantine_dir,
+            counts=self._counts,
         )
 
+    def _key_maker(self, options: dict[str, Any]) -> KeyMaker | None:
+        if self.domain.declared.deterministic:
+            return KeyMaker(self.domain, options, self.limits)
+        _log.warning("domain %r declares itself not deterministic: no cache", self.domain.name)
+        return None
 
-def _blame(failed: Reward, gold: Reward) -> Reward:
-    """Decide between the pack's fault and a completion that breaks verifiers."""
-    if gold.correct is not True:
-        return failed
-    reason = f"breaks the verifier twice ({failed.reason}) while the gold completion passes"
-    return Reward.verdict(
-        False, reason=reason, truncated=failed.truncated, pack_version=failed.pack_version
-    )
+    def _begin(self, item: Item) -> Future[Reward]:
+        outcome: Future[Reward] = Future()
+        outcome.set_running_or_notify_cancel()  # a cancelled future could not take its reward
+        outcome.add_done_callback(lambda _: self._room.leave())
+        try:
+            self._scorer.start(Task(item), lambda attempt: outcome.set_result(attempt.reward))
+        except BaseException:  # an interrupt, while scoring in this very thread
+            if not outcome.done():
+                outcome.set_result(Reward.unscored("error", "interrupted"))
+            raise
+        return outcome
+
+
+def _check_plain(options: dict[str, Any]) -> None:
+    for key, value in options.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise EngineError(
+                f"option {key!r} is {value!r:.80}, which JSON cannot hold and so no worker "
+                f"process can be told; give a plain value, or use workers=0"
+            ) from error

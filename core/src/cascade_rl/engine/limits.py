@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from typing import Any
 
@@ -13,14 +12,15 @@ from cascade_rl.registry import Domain
 from cascade_rl.types import Record
 
 ASYNC_CONCURRENCY = 64  # a worker; a total that the pack or the caller states goes before it
-FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 30.0
 #: How late the dispatcher may be without the rate falling below what was asked for.
 CATCH_UP_S = 0.1
 
 
 class Limits(Record):
-    """The limits of one engine; seconds and megabytes (10⁶ bytes)."""
+    """The limits of one engine; seconds and megabytes (10⁶ bytes).
+
+    ``stated``: concurrency or rate is somebody's word, and so holds for all nodes together.
+    """
 
     timeout_s: float = Field(default=30.0, gt=0)
     deadline_s: float = Field(gt=0)
@@ -28,6 +28,7 @@ class Limits(Record):
     concurrency: int = Field(ge=1)
     rate_per_s: float | None = Field(default=None, gt=0)
     tries: int = Field(default=5, ge=1)
+    stated: bool = False
 
     @classmethod
     def of(
@@ -50,13 +51,17 @@ class Limits(Record):
         if memory_mb is not None and not workers:
             raise EngineError("memory_mb needs worker processes; set workers to 1 or more")
         declared = domain.declared
-        default = max(1, workers) * (ASYNC_CONCURRENCY if domain.is_async else 1)
+        default = (
+            workers if workers and not domain.is_async else max(1, workers) * ASYNC_CONCURRENCY
+        )
+        stated = (concurrency, declared.concurrency, rate_per_s, declared.rate_per_s)
         return cls(
             timeout_s=timeout_s,
-            deadline_s=4 * timeout_s if deadline_s is None else deadline_s,
+            deadline_s=10 * timeout_s + 60 if deadline_s is None else deadline_s,
             memory_mb=memory_mb,
             concurrency=_first(concurrency, declared.concurrency, default),
             rate_per_s=_first(rate_per_s, declared.rate_per_s),
+            stated=any(v is not None for v in stated),
         )
 
     def share(self, among: int) -> Limits:
@@ -86,12 +91,3 @@ class Pace:
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
-
-
-def pause_s(tries: int, retry_after_s: float | None) -> float:
-    """How long to wait after ``tries`` transient faults: doubling, jittered, capped.
-
-    The jitter takes away up to half, so that samples which failed together come back apart.
-    """
-    longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (tries - 1))
-    return max(retry_after_s or 0.0, longest * random.uniform(0.5, 1.0))  # noqa: S311

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue, ValidationError
 
-from cascade_rl.engine.verdict import Item
+from cascade_rl.engine.item import Item
 from cascade_rl.registry import nearest
 from cascade_rl.types import (
     Completion,

@@ -14,7 +14,7 @@ from cascade_rl.engine.attempt import Attempt
 from cascade_rl.engine.item import Item
 from cascade_rl.errors import TransientError
 from cascade_rl.registry import Domain
-from cascade_rl.types import Reward
+from cascade_rl.types import Completion, Reward
 
 _FIELDS = tuple(Reward.model_fields)
 
@@ -27,7 +27,7 @@ def attempt_now(domain: Domain, item: Item) -> Attempt:
         if inspect.isawaitable(value):
             value = asyncio.run(_awaited(value))
         attempt = Attempt(to_reward(value))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         attempt = fault(error)
     return settle(domain, item, attempt, started)
 
@@ -39,10 +39,21 @@ async def attempt_async(domain: Domain, item: Item, timeout_s: float) -> Attempt
         async with asyncio.timeout(timeout_s) as clock:
             value = domain.reward(item.prompt, item.completion, item.budget)
             attempt = Attempt(to_reward(await value if inspect.isawaitable(value) else value))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         late = isinstance(error, TimeoutError) and clock.expired()
         attempt = Attempt(timed_out(timeout_s)) if late else fault(error)
     return settle(domain, item, attempt, started)
+
+
+def gold_item(domain: Domain, item: Item) -> Item | Attempt:
+    """The pack's gold completion for the same prompt, or the end of the try without one."""
+    try:
+        text = domain.gold_completion(item.prompt)
+    except Exception as error:
+        return fault(error)
+    if text is None or text == item.completion.text:
+        return Attempt(Reward.unscored("abstained", "no gold completion to compare with"))
+    return Item(prompt=item.prompt, completion=Completion(text=text))
 
 
 def to_reward(value: Any) -> Reward:
@@ -63,7 +74,7 @@ def to_reward(value: Any) -> Reward:
     return Reward.unscored("error", f"the pack returned {kind} {value!r:.80}, not a Reward")
 
 
-def fault(error: Exception) -> Attempt:
+def fault(error: BaseException) -> Attempt:
     """The end of a try in which the pack raised."""
     reward = Reward.unscored("error", f"{type(error).__name__}: {error}"[:500])
     if isinstance(error, TransientError):
@@ -114,13 +125,3 @@ def _checked(reward: Reward) -> Reward:
 
 async def _awaited(value: Any) -> Any:
     return await value
-
-
-def score_now(domain: Domain, item: Item) -> Reward:  # replaced by attempt_now
-    """See ``attempt_now``."""
-    return attempt_now(domain, item).reward
-
-
-async def score_async(domain: Domain, item: Item, timeout_s: float) -> Reward:
-    """See ``attempt_async``."""
-    return (await attempt_async(domain, item, timeout_s)).reward

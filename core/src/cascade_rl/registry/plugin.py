@@ -37,7 +37,7 @@ def import_plugin(announcement: Announcement) -> Any:
     point = EntryPoint(announcement.name, announcement.value, announcement.group)
     try:
         return point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise PackImportError(
             f"{_head(announcement)} failed to import: {type(error).__name__}: {error}. "
             f"Reinstall it (pip install --force-reinstall {announcement.distribution}), or "
@@ -162,7 +162,7 @@ def _check_hooks(
                 f"{_head(announcement)}: {name!r} carries @hookimpl but is no hook; {close}"
                 f"Hooks: {', '.join(known)}. A helper carries no @hookimpl."
             )
-        _check_signature(announcement, name, function, getattr(spec, name))
+        _check_signature(announcement, name, function, getattr(spec, name), inspect.isclass(plugin))
     missing = [name for name in required if name not in found]
     if missing:
         raise MissingHook(f"{_head(announcement)}: {_missing_text(plugin, missing)}")
@@ -176,11 +176,13 @@ def _missing_text(plugin: Any, missing: list[str]) -> str:
     return text + "Define it and decorate it with @hookimpl (from cascade_rl import hookimpl)."
 
 
-def _check_signature(announcement: Announcement, name: str, function: Any, spec: Any) -> None:
+def _check_signature(
+    announcement: Announcement, name: str, function: Any, spec: Any, in_class: bool
+) -> None:
     allowed = [p for p in inspect.signature(spec).parameters if p != "self"]
     head = f"{_head(announcement)}: hook {name!r}"
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in ("self", "cls"):
+        if in_class and parameter.name in ("self", "cls"):
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise BadHookSignature(

@@ -16,6 +16,9 @@ from typing import Any
 from cascade_rl.errors import CascadeError
 from cascade_rl.workers.channel import Channel
 
+#: How long a child may take to end once its connection has.
+DEATH_GRACE_S = 0.5
+
 
 class WorkerTimeout(CascadeError):
     """The worker did not answer in time. It has been killed."""
@@ -64,7 +67,7 @@ class WorkerProcess:
         try:
             self.channel.send(message)
         except OSError as error:
-            raise self._died() from error
+            raise self.died() from error
 
     def receive(self, timeout_s: float | None) -> Any:
         """Wait for one message.
@@ -78,7 +81,7 @@ class WorkerProcess:
                 raise WorkerTimeout(f"no answer within {timeout_s:g} s from {self.target}")
             return self.channel.receive()
         except (EOFError, OSError) as error:
-            raise self._died() from error
+            raise self.died() from error
 
     def call(self, payload: Any, timeout_s: float | None) -> Any:
         """Send one message to a target that runs ``serve_calls`` and return its answer."""
@@ -95,6 +98,21 @@ class WorkerProcess:
         self._process.wait()
         self.channel.close()
 
+    def died(self) -> WorkerDied:
+        """Why the connection ended, after making sure that the child has."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=DEATH_GRACE_S)
+        code = self._process.poll()
+        self.kill()
+        if code is None:
+            return WorkerDied(f"worker for {self.target} closed its connection")
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return WorkerDied(f"worker for {self.target} ended ({how})")
+
+    def hang_up(self) -> None:
+        """Let the child end in order; ``close`` waits for it."""
+        self.channel.close()
+
     def close(self, grace_s: float = 1.0) -> None:
         """Hang up, let the child end in order, and kill it after ``grace_s`` seconds."""
         self.channel.close()
@@ -102,15 +120,6 @@ class WorkerProcess:
         while self._process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         self.kill()
-
-    def _died(self) -> WorkerDied:
-        try:
-            code = self._process.wait(timeout=1.0)
-        except subprocess.TimeoutExpired:
-            code = 0
-        self.kill()
-        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return WorkerDied(f"worker for {self.target} ended ({how})")
 
 
 def _start(fd: int) -> subprocess.Popen[bytes]:

@@ -1,0 +1,110 @@
+"""``cascade score`` as a user meets it: progress, cache, limits, files that cannot be used."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+PACK = """
+import time
+from cascade_rl import LengthBudget, SamplingParams, hookimpl
+
+@hookimpl
+def load_prompts(split): return []
+
+@hookimpl
+def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
+
+@hookimpl
+def sampling_params(): return SamplingParams()
+
+@hookimpl
+def reward(prompt, completion):
+    if completion.text == "big": kept = b"x" * 300_000_000; time.sleep(5)
+    time.sleep(0.001)
+    return prompt.ground_truth == completion.text
+"""
+CASCADE = str(Path(sys.executable).with_name("cascade"))
+
+
+@pytest.fixture
+def run(make_pack, tmp_path):
+    """Runs ``cascade score toy in.jsonl`` with arguments; standard error may be a terminal."""
+    make_pack("toy", PACK)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "TERM": "xterm",
+    }
+
+    def call(texts: list[str], *arguments: object, stderr: int = subprocess.PIPE):
+        lines = [json.dumps({"ground_truth": "4", "completion": text}) for text in texts]
+        (tmp_path / "in.jsonl").write_text("\n".join(lines))
+        return subprocess.run(
+            [CASCADE, "score", "toy", str(tmp_path / "in.jsonl"), *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            timeout=60,
+            env=environment,
+        )
+
+    return call
+
+
+def records(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_terminal_sees_a_bar_and_a_pipe_sees_none(run):
+    ours, theirs = pty.openpty()
+    shown: list[bytes] = []
+
+    def listen() -> None:
+        with contextlib.suppress(OSError):  # how a terminal ends
+            while True:
+                shown.append(os.read(ours, 4096))
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    done = run(["4", "5"] * 300, stderr=theirs)
+    os.close(theirs)
+    listener.join(10)
+    os.close(ours)
+    assert done.returncode == 0
+    text = b"".join(shown).decode()
+    assert "600 answered, " in text
+    assert "600 scored, 300 correct" in text
+    done = run(["4", "5"] * 10)
+    assert done.stderr == "20 scored, 10 correct\n"
+
+
+def test_a_second_run_with_a_cache_gives_the_very_same_lines(run, tmp_path):
+    first = run(["4", "5"] * 20, "--cache", tmp_path / "c", "--workers", 2)
+    again = run(["4", "5"] * 20, "--cache", tmp_path / "c", "--workers", 2)
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert again.stdout == first.stdout  # the milliseconds included: nothing was judged again
+    assert [r["correct"] for r in records(again)] == [True, False] * 20
+
+
+def test_a_memory_limit_holds_for_each_worker(run):
+    done = run(["4", "big", "5"], "--memory-mb", 200)
+    assert done.returncode == 1
+    assert [r["status"] for r in records(done)] == ["scored", "error", "scored"]
+    assert str(records(done)[1]["reason"]).startswith("needs more than 200 MB of memory; twice")
+    assert "--memory-mb 200" in str(records(done)[1]["reason"])
+
+
+def test_a_limit_that_cannot_hold_is_refused(run):
+    done = run(["4"], "--workers", 0, "--memory-mb", 200)
+    assert done.returncode == 2
+    assert done.stderr == ("error: memory_mb needs worker processes; set workers to 1 or more\n")
