@@ -41,12 +41,13 @@ class Cohorts:
             timer = loop.call_later(self._cohort.deadline_s, self._expire, key)
             self._open[key] = _Open(timer)
         cohort = self._open[key]
-        member = (item, loop.create_future())
+        future: asyncio.Future[Reward] = loop.create_future()
+        member = (item, future)
         cohort.members.append(member)
         if len(cohort.members) == self._cohort.size:
             self._complete(key)
         try:
-            return await member[1]
+            return await future
         finally:
             if member in cohort.members and self._open.get(key) is cohort:
                 cohort.members.remove(member)  # its client has gone: it is no member any more

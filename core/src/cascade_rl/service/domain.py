@@ -42,13 +42,13 @@ class Variant:
 class ServedDomain:
     """A domain of the allow-list. Built before the event loop runs, ``start``-ed in it.
 
-    Building it imports the pack and validates its options: raises a subclass of ``PackError``.
+    Building it imports the pack and validates its options, and takes nothing that would have
+    to be given back. Raises a subclass of ``PackError``.
     """
 
     def __init__(self, name: str, settings: DomainSettings, registry: Registry) -> None:
         self.name, self.settings, self._registry = name, settings, registry
-        self._first = self._engine(settings.options)
-        self.domain = self._first.domain
+        self.domain = registry.open(name, dict(settings.options))
         self.plugin = import_plugin(self.domain.announcement)
         self.options_model = options_model(self.plugin)
         self._remote = remote_fields(name, self.options_model)
@@ -86,7 +86,8 @@ class ServedDomain:
 
     def start(self) -> None:
         """Take the running loop; workers start with the first sample."""
-        self._base = Variant(self.name, self.settings, self._first, self.settings.options)
+        engine = self._engine(self.settings.options)
+        self._base = Variant(self.name, self.settings, engine, self.settings.options)
 
     async def score(
         self, items: Sequence[Item], options: dict[str, Any] | None = None
@@ -157,5 +158,6 @@ class ServedDomain:
             dict(options),
             workers=self.settings.workers,
             timeout_s=self.settings.timeout_s,
+            memory_mb=self.settings.memory_mb,
             registry=self._registry,
         )

@@ -80,6 +80,8 @@ class Feeder:
 
     async def stop(self) -> None:
         """Close the engine; what is unanswered is answered as not scored, at once."""
+        if self._stopped:
+            return
         self._stopped = True
         self._pump()
         await asyncio.to_thread(self._engine.close)

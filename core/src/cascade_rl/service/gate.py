@@ -1,4 +1,4 @@
-"""The first thing a request meets: host, token, content type, body size, body time, total time.
+"""The first thing a request meets: host, token, body size, body time, total time.
 
 Plain ASGI, so that a body that is too large is refused while it arrives, not after.
 """
@@ -26,8 +26,10 @@ _HEADERS = [
     (b"cache-control", b"no-store"),
     (
         b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        (
+            b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            b"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        ),
     ),
 ]
 
@@ -48,9 +50,10 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        call = _Call(self._limits, receive, send)
+        headers = Headers(scope=scope)
+        call = _Call(self._limits, headers, receive, send)
         try:
-            self._check(scope, Headers(scope=scope))
+            self._check(scope, headers)
             async with asyncio.timeout(self._limits.request_s) as clock:
                 await self._app(scope, call.receive, call.send)
         except Refusal as refusal:
@@ -67,9 +70,6 @@ class Gate:
             )
         if scope["path"] not in OPEN_PATHS and not self._tokens.allow(headers):
             raise Refusal(401, "token", "send a token: Authorization: Bearer …")
-        if scope["method"] in ("POST", "PUT", "PATCH") and not _is_json(headers):
-            # A web page cannot send this type to another origin without asking first.
-            raise Refusal(415, "content_type", "send Content-Type: application/json")
         size = headers.get("content-length", "")
         if size.isdigit() and int(size) > self._limits.body_bytes:
             raise _too_large(self._limits.body_bytes)
@@ -78,9 +78,11 @@ class Gate:
 class _Call:
     """One request: counts what arrives, and knows whether an answer has begun."""
 
-    def __init__(self, limits: Limits, receive: Receive, send: Send) -> None:
+    def __init__(self, limits: Limits, headers: Headers, receive: Receive, send: Send) -> None:
         self._limits, self._receive, self._send = limits, receive, send
-        self._size, self._complete, self._answered = 0, False, False
+        self._size, self._answered = 0, False
+        size = headers.get("content-length", "0")
+        self._complete = size == "0" and "transfer-encoding" not in headers
 
     async def receive(self) -> Message:
         if self._complete:  # what follows the body is a disconnect: wait for it without a limit
@@ -99,16 +101,16 @@ class _Call:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._answered = True
-            message = {**message, "headers": [*message.get("headers", []), *_HEADERS]}
+            added = [*_HEADERS]
+            if not self._complete:  # the rest of the body will not be read
+                added.append((b"connection", b"close"))
+            message = {**message, "headers": [*message.get("headers", []), *added]}
         await self._send(message)
 
     async def refuse(self, scope: Scope, refusal: Refusal) -> None:
         if self._answered:
             raise refusal
-        response = refusal.response()
-        if not self._complete:
-            response.headers["Connection"] = "close"  # the rest of the body is not read
-        await response(scope, self._receive, self.send)
+        await refusal.response()(scope, self._receive, self.send)
 
 
 def _host_name(headers: Headers) -> str:
@@ -118,13 +120,9 @@ def _host_name(headers: Headers) -> str:
     return host.rpartition(":")[0] if ":" in host else host
 
 
-def _is_json(headers: Headers) -> bool:
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind == "application/json"
-
-
 def _too_large(limit: int) -> Refusal:
-    return Refusal(413, "body_too_large", f"the body is larger than {limit} bytes; send fewer items")
+    text = f"the body is larger than {limit} bytes; send fewer items"
+    return Refusal(413, "body_too_large", text)
 
 
 def _too_long(seconds: float) -> Refusal:

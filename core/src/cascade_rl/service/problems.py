@@ -51,9 +51,12 @@ class Refusal(HTTPException):
         headers = {}
         if self.retry_after_s is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_after_s)))
-        if self.status_code == 401:
-            headers["WWW-Authenticate"] = 'Bearer, Basic realm="cascade-rl"'
-        return answer(self.problem.model_dump(exclude_none=True), self.status_code, headers)
+        body = self.problem.model_dump(exclude_none=True)
+        response = answer(body, self.status_code, headers)
+        if self.status_code == 401:  # a header each: browsers do not look beyond the first scheme
+            for scheme in ("Basic", "Bearer"):
+                response.headers.append("WWW-Authenticate", f'{scheme} realm="cascade-rl"')
+        return response
 
 
 class Overloaded(Refusal):

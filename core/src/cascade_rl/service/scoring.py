@@ -38,7 +38,7 @@ class Scoring:
             for name, served in self.domains.items()
             if served.settings.cohort
         }
-        self.not_ready = {name: "no sample has been scored yet" for name in self.domains}
+        self.not_ready = dict.fromkeys(self.domains, "no sample has been scored yet")
         self._warming: asyncio.Task[None] | None = None
 
     async def start(self) -> None:

@@ -37,6 +37,7 @@ class DomainSettings(Record):
     options: dict[str, JsonValue] = Field(default_factory=dict)
     workers: int = Field(default=1, ge=1, le=256)
     timeout_s: float = Field(default=30.0, gt=0)
+    memory_mb: int | None = Field(default=None, gt=0)
     mode: Mode = "none"
     budget: LengthBudget | None = None
     cohort: Cohort | None = None
@@ -156,7 +157,7 @@ def _problem(item: Any) -> str:
         known = sorted({f for m in _MODELS for f in m.model_fields} - {"tokens"})
         close = nearest(str(item["loc"][-1]), known, 1)
         return f"unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else "")
-    text = item["msg"].removeprefix("Value error, ")
+    text: str = item["msg"].removeprefix("Value error, ")
     if not key or key.startswith("tokens"):  # never show a token
         return text
     return f"{key}: {text} (got {item['input']!r:.60})"

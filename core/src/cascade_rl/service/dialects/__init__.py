@@ -1,4 +1,4 @@
-"""Routes in the formats of other trainers, one module each. Adding one is a line in ``DIALECTS``."""
+"""Routes in other trainers' formats, one module each. Adding one is a line in ``DIALECTS``."""
 
 from __future__ import annotations
 

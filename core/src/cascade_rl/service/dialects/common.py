@@ -120,5 +120,6 @@ def _message(turn: dict[str, Any]) -> Message:
     known: dict[Any, Any] = {r: r for r in ("system", "user", "assistant", "tool")}
     known |= {"developer": "system", "function": "tool"}
     if role not in known:
-        raise Refusal(422, "invalid", f"a message's role is {role!r:.40}; known: {', '.join(known)}")
+        allowed = ", ".join(known)
+        raise Refusal(422, "invalid", f"a message's role is {role!r:.40}; known: {allowed}")
     return Message(role=known[role], content=text_of(turn.get("content")))

@@ -24,13 +24,14 @@ NAME = "eval-protocol"
 
 
 class Evaluate(BaseModel):
-    """A conversation; of the extra arguments ``finish_reason`` and ``mode`` are read."""
+    """A conversation. Of other arguments, here or in ``kwargs``, ``finish_reason`` and ``mode``
+    are read.
+    """
 
     model_config = ConfigDict(extra="allow")
 
     messages: list[dict[str, JsonValue]]
     ground_truth: JsonValue = None
-    kwargs: dict[str, JsonValue] | None = None
 
 
 class Metric(BaseModel):
@@ -61,7 +62,7 @@ def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter:
         """eval-protocol: judge the last assistant turn of a conversation."""
         domain = domain_of(request, scoring)
         prompt, completion = _split(body.messages)
-        extras: dict[str, Any] = {**(body.model_extra or {}), **(body.kwargs or {})}
+        extras = _extras(body)
         sample = item(
             domain,
             prompt,
@@ -89,6 +90,14 @@ def _split(turns: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
     if not turns or turns[-1].get("role") != "assistant":
         raise Refusal(422, "invalid", "the last message must be the assistant's: it is judged")
     return turns[:-1], text_of(turns[-1].get("content"))
+
+
+def _extras(body: Evaluate) -> dict[str, Any]:
+    extras = dict(body.model_extra or {})
+    more = extras.pop("kwargs", None) or {}
+    if not isinstance(more, dict):
+        raise Refusal(422, "invalid", f"kwargs is a {type(more).__name__}, not an object")
+    return {**extras, **more}
 
 
 def _choice(extras: dict[str, Any], key: str, kind: Any) -> Any:

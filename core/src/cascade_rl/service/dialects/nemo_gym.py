@@ -101,9 +101,10 @@ def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter:
     router = APIRouter(route_class=StrictRoute, tags=[NAME])
 
     @router.post("/seed_session", response_model=dict[str, JsonValue], openapi_extra=described)
-    async def seed_session(body: AnyFields) -> Response:
+    async def seed_session(body: AnyFields, request: Request) -> Response:
         """NeMo Gym: nothing to prepare, the verifier keeps no session."""
         del body
+        domain_of(request, scoring)
         return answer({})
 
     @router.post("/verify", response_model=Verified, openapi_extra=described)
@@ -123,13 +124,15 @@ def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter:
         return answer({**row, **_verdict(scoring, domain, reward)})
 
     @router.post("/aggregate_metrics", response_model=AggregateReply, openapi_extra=described)
-    async def aggregate_metrics(body: AggregateRequest) -> Response:
-        """NeMo Gym: mean, least, largest, median and deviation of the rewards; failures left out."""
+    async def aggregate_metrics(body: AggregateRequest, request: Request) -> Response:
+        """NeMo Gym: statistics of the rewards, by task and over all; failures left out."""
+        domain_of(request, scoring)
         return answer(aggregate(body.verify_responses))
 
     @router.get("/reverify_mode", response_model=str, openapi_extra=described)
-    async def reverify_mode() -> Response:
+    async def reverify_mode(request: Request) -> Response:
         """NeMo Gym: stored rollouts can be judged again at any time."""
+        domain_of(request, scoring)
         return answer("stateless")
 
     return router

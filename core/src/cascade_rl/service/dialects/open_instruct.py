@@ -1,4 +1,4 @@
-"""open-instruct's code API: ``/test_program`` and ``/test_program_stdio``, where a pack runs programs.
+"""open-instruct's code API, where a pack runs programs: ``/test_program``, and with ``_stdio``.
 
 Its client tries three times on any 5xx. Tests that come pickled (its "encoded" form) are
 refused: unpickling what a request holds would run it.
