@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cascade_rl.types import Completion, Prompt
-from cascade_rl_math.extract import extract, last_box
+from cascade_rl_math.extract import last_box
+from cascade_rl_math.judge import find_answer
+from cascade_rl_math.options import Judging
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,9 @@ from cascade_rl_math.extract import extract, last_box
         (r"\boxed{5}, \boxed{5}", "5"),
         (r"\boxed{1} no no no \boxed{2}", "2"),
         ("\\boxed{12}\n\n\\boxed{7}", "7"),
+        (r"\boxed{185\}", "185"),
+        (r"\boxed{x^{2}\}.", "x^{2}"),
+        (r"\boxed{1} papers and \boxed{2} bins", "2"),
     ],
 )
 def test_the_last_box_is_the_answer(reply: str, answer: str) -> None:
@@ -65,10 +70,10 @@ def test_without_a_closed_box_there_is_no_answer(reply: str, reason: str) -> Non
 )
 def test_thoughts_are_not_the_reply(mode: str, reply: str, answer: str | None) -> None:
     prompt = Prompt.from_text("p", "?", mode=mode)
-    assert extract(prompt, Completion(text=reply)).answer == answer
+    assert find_answer(prompt, Completion(text=reply), Judging()).answer == answer
 
 
 def test_thoughts_never_closed_is_said() -> None:
     prompt = Prompt.from_text("p", "?", mode="think")
-    found = extract(prompt, Completion(text=r"<think>\boxed{5}"))
+    found = find_answer(prompt, Completion(text=r"<think>\boxed{5}"), Judging())
     assert found.reason == "no answer: thoughts were never closed"

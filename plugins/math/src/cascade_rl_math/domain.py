@@ -1,4 +1,7 @@
-"""The hooks of the domain: each a few lines that hand on to the module that does the work."""
+"""The hooks of the domain: each a few lines that hand on to the module that does the work.
+
+What a reward needs is imported at the first one, so that importing the pack stays quick.
+"""
 
 from __future__ import annotations
 
@@ -15,54 +18,47 @@ from cascade_rl.types import (
     SamplingParams,
     Split,
 )
-from cascade_rl_math import verify
-from cascade_rl_math.builtin import demonstrate_sums, load_sums, longest_reply
-from cascade_rl_math.example_set import EXAMPLES
-from cascade_rl_math.extract import extract, last_box
-from cascade_rl_math.loaders import demonstrate_problems, load_problems
 from cascade_rl_math.options import Options
-
-_SHOWN_CHARS = 200
 
 
 @hookimpl
 def load_prompts(split: Split, options: Options) -> Iterable[Prompt]:
     """The problems of a split, without their solutions."""
-    load = load_sums if options.source == "builtin" else load_problems
-    return load(split, options)
+    if options.source == "builtin":
+        from cascade_rl_math.builtin import load_sums
+
+        return load_sums(split, options)
+    from cascade_rl_math.loaders import load_problems
+
+    return load_problems(split, options)
 
 
 @hookimpl
 def load_demonstrations(split: Split, options: Options) -> Iterable[Demonstration]:
     """The same problems, each with a solution to imitate."""
-    load = demonstrate_sums if options.source == "builtin" else demonstrate_problems
-    return load(split, options)
+    if options.source == "builtin":
+        from cascade_rl_math.builtin import demonstrate_sums
+
+        return demonstrate_sums(split, options)
+    from cascade_rl_math.loaders import demonstrate_problems
+
+    return demonstrate_problems(split, options)
 
 
 @hookimpl
 def reward(prompt: Prompt, completion: Completion, options: Options) -> Reward:
-    """1 where the last box equals the gold, else 0; unscored where the gold is no answer."""
-    gold = prompt.ground_truth
-    if isinstance(gold, bool) or not isinstance(gold, str | int | float):
-        kind = type(gold).__name__
-        return Reward.unscored("bad_prompt", f"ground_truth is a {kind}; text or a number is read")
-    found = extract(prompt, completion)
-    if found.answer is None:
-        return Reward.verdict(False, found.reason)
-    shown = found.answer[:_SHOWN_CHARS]
-    try:
-        verdict = verify.verify(str(gold), found.answer, options.time_limit_s)
-    except verify.BadGold as error:
-        return Reward.unscored("bad_prompt", str(error), extracted=shown)
-    if verdict.equal:
-        return Reward.verdict(True, f"equal: {verdict.layer}", extracted=shown)
-    return Reward.verdict(False, verify.explain(verdict), extracted=shown)
+    """1 where the answer equals the gold, else 0; unscored where the gold is no answer."""
+    from cascade_rl_math.judge import judge
+
+    return judge(prompt, completion, options)
 
 
 @hookimpl
 def length_budget(options: Options) -> LengthBudget:
     """Characters of a builtin sum, or the first maths stage of the paper (appendix D)."""
     if options.source == "builtin":
+        from cascade_rl_math.builtin import longest_reply
+
         room = max(96, longest_reply(options))
         return LengthBudget(prompt_tokens=32, completion_tokens=room, overlong="mask")
     return LengthBudget(prompt_tokens=2048, completion_tokens=24 * 1024, overlong="mask")
@@ -77,14 +73,19 @@ def sampling_params(options: Options) -> SamplingParams:
 @hookimpl
 def gold_completion(prompt: Prompt) -> str | None:
     """The shortest right reply."""
+    from cascade_rl_math.extract import last_box
+    from cascade_rl_math.reading import gold_text
+
     thoughts = "<think></think>" if prompt.mode == "think" else ""
-    reply = f"{thoughts}\\boxed{{{verify.gold_text(str(prompt.ground_truth))}}}"
+    reply = f"{thoughts}\\boxed{{{gold_text(str(prompt.ground_truth))}}}"
     return reply if last_box(reply).answer is not None else None
 
 
 @hookimpl
 def examples() -> Iterable[Example]:
     """Right, wrong and hostile replies with the reward each must get."""
+    from cascade_rl_math.example_set import EXAMPLES
+
     return EXAMPLES
 
 
@@ -92,10 +93,14 @@ def examples() -> Iterable[Example]:
 def open(options: Options) -> None:  # noqa: A001 - the hook's name
     """Start the symbolic child before the first reward; whole numbers never need it."""
     if options.source != "builtin":
+        from cascade_rl_math import verify
+
         verify.warm()
 
 
 @hookimpl
 def close() -> None:
     """Stop the symbolic child."""
+    from cascade_rl_math import verify
+
     verify.close()

@@ -11,11 +11,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from cascade_rl_math.limits import MAX_FACTORIAL, MAX_VALUE_DIGITS, TooExpensive, Unreadable
-from cascade_rl_math.parse import Ast
+from cascade_rl_math.tree import Ast, holds, put, size, symbols
+from cascade_rl_math.tree import parts as operands
 
 _BITS_PER_DIGIT = math.log2(10)
 _MAX_BITS = int(MAX_VALUE_DIGITS * _BITS_PER_DIGIT)
 _MAX_ROOT_BITS = 2_000
+#: Nodes that may be evaluated for one sum or product.
+_MOST_STEPS = 5_000
 
 Value = Fraction | None
 
@@ -47,7 +50,7 @@ def written_decimal(tree: Ast) -> Decimal | None:
     if tree[0] == "neg":
         inner = written_decimal(tree[1])
         return inner and inner._replace(value=-inner.value)
-    if tree[0] != "num" or "." not in tree[1] or "e" in tree[1]:
+    if tree[0] != "num" or "." not in tree[1] or "e" in tree[1] or "(" in tree[1]:
         return None
     whole, _, part = tree[1].partition(".")
     significant = len((whole + part).lstrip("0"))
@@ -66,6 +69,8 @@ def _check(bits: float) -> None:
 def _num(tree: Ast) -> Value:
     if tree[1].isdigit():
         return Fraction(int(tree[1]))
+    if "(" in tree[1]:
+        return _repeating(tree[1])
     _, _, exponent = tree[1].partition("e")
     if exponent:
         if len(exponent) > 6:
@@ -74,8 +79,16 @@ def _num(tree: Ast) -> Value:
     return Fraction(tree[1])
 
 
+def _repeating(written: str) -> Fraction:
+    """0.1(6) is 1/6: the period over as many nines as it has digits."""
+    head, _, period = written.rstrip(")").partition("(")
+    places = len(head.partition(".")[2])
+    fraction = Fraction(int(period), 10 ** len(period) - 1)
+    return Fraction(head.rstrip(".") or "0") + fraction / Fraction(10) ** places
+
+
 def _parts(tree: Ast) -> list[Value]:
-    return [exact(part) for part in tree[1:] if isinstance(part, tuple)]
+    return [exact(part) for part in operands(tree)]
 
 
 def _add(tree: Ast) -> Value:
@@ -168,7 +181,7 @@ def _base(tree: Ast) -> Value:
     radix = int(base[:3])
     if not 2 <= radix <= 36 or len(base) > 2:
         raise Unreadable(f"a number in base {base[:10]}")
-    if any(int(digit) >= radix for digit in digits):
+    if any(int(digit, 36) >= radix for digit in digits):
         raise Unreadable(f"the digits of {digits[:20]} do not exist in base {radix}")
     return None  # equals only its own spelling: the base is part of what was asked
 
@@ -176,6 +189,27 @@ def _base(tree: Ast) -> Value:
 def _mixed(tree: Ast) -> Value:
     _, whole, over, under = tree
     return int(whole) + Fraction(int(over), int(under))
+
+
+def _bound(tree: Ast) -> Value:
+    """A sum or product between whole numbers, written out; no other bound expression."""
+    _, kind, low, high, body = tree
+    first, last = exact(low), exact(high)
+    if kind not in ("sum", "prod") or first is None or last is None:
+        return None
+    count = last - first + 1
+    if (
+        first.denominator != 1
+        or last.denominator != 1
+        or not 0 <= count * size(body) <= _MOST_STEPS
+    ):
+        return None
+    if holds(body, lambda part: part[0] == "bound"):
+        return None
+    names = [name for name in symbols(body) if name.startswith("bound ")] or [""]
+    terms = [put(body, ("sym", names[0]), ("num", str(first + step))) for step in range(int(count))]
+    empty: Ast = ("num", "0" if kind == "sum" else "1")
+    return exact(("add" if kind == "sum" else "mul", empty, *terms))
 
 
 def _opaque(tree: Ast) -> Value:
@@ -240,4 +274,5 @@ _RULES: dict[str, Callable[[Ast], Value]] = {
     "mixed": _mixed,
     "fn": _fn,
     "apply": _opaque,
+    "bound": _bound,
 }

@@ -1,15 +1,13 @@
 """Where the answer is: the content of the last ``\\boxed{...}`` of a reply.
 
 Not here: what the answer means. Braces are balanced by counting, in one pass, so that a
-hostile reply costs no more than its length.
+hostile reply costs no more than its length. Replies without a box are ``prose``.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-
-from cascade_rl.types import Completion, Prompt
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 #: What may stand between two boxes that are one answer: nothing, a comma, "and", a bare "or".
@@ -28,15 +26,7 @@ class Extraction:
     reason: str = ""
 
 
-def extract(prompt: Prompt, completion: Completion) -> Extraction:
-    """The answer that a completion commits to.
-
-    In think mode a completion that never closes its thoughts has no answer, whatever boxes
-    it holds: the thoughts are not the reply.
-    """
-    if prompt.mode == "think" and completion.thoughts is None:
-        return Extraction(None, "no answer: thoughts were never closed")
-    return last_box(completion.answer)
+NO_BOX = Extraction(None, "no answer: no \\boxed{...} in the reply")
 
 
 def last_box(text: str) -> Extraction:
@@ -47,14 +37,25 @@ def last_box(text: str) -> Extraction:
     """
     starts = [(found.start(), found.end()) for found in _BOX.finditer(text)]
     if not starts:
-        return Extraction(None, "no answer: no \\boxed{...} in the reply")
-    end = _closing_brace(text, starts[-1][1], len(text))
+        return NO_BOX
+    start = starts[-1][1]
+    end = _closing_brace(text, start, len(text))
+    if end is None:
+        end = _escaped_closing(text, start)
     if end is None:
         return Extraction(None, "no answer: the last \\boxed{ is never closed")
-    content = text[starts[-1][1] : end].strip()
+    content = text[start:end].strip()
     if not content:
         return Extraction(None, "no answer: the last \\boxed{} is empty")
     return Extraction(_joined(text, starts, content))
+
+
+def unclosed_box(text: str) -> str | None:
+    """What follows a last box that never closes: for golds, which people cut short."""
+    starts = [found.end() for found in _BOX.finditer(text)]
+    if not starts or _closing_brace(text, starts[-1], len(text)) is not None:
+        return None
+    return text[starts[-1] :].strip() or None
 
 
 def _joined(text: str, starts: list[tuple[int, int]], content: str) -> str:
@@ -85,3 +86,13 @@ def _closing_brace(text: str, start: int, stop: int) -> int | None:
             return position
         position += 1
     return None
+
+
+def _escaped_closing(text: str, start: int) -> int | None:
+    """``\\boxed{185\\}``: no brace closes the box but one, at its very end, that a stray
+    backslash escapes."""
+    tail = text[start:]
+    if "\\}" not in tail or "\\{" in tail or "\\lbrace" in tail:
+        return None
+    end = tail.index("\\}")
+    return start + end if tail.count("{", 0, end) == tail.count("}", 0, end) else None

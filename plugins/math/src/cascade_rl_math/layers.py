@@ -1,7 +1,7 @@
 """The layers of equality between two expressions, cheap before dear, as one table.
 
 A layer answers True, False, or None for "not mine to decide". The parent process runs
-``CHEAP``; ``symbolic`` adds its own rows in the killable child.
+those of ``cheap``; ``symbolic`` adds its own rows in the killable child.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
+from cascade_rl_math import polynomial
 from cascade_rl_math.exact import Decimal
 from cascade_rl_math.nodes import Scalar, is_infinite
-from cascade_rl_math.parse import Ast
+from cascade_rl_math.rules import Rules
+from cascade_rl_math.tree import Ast, holds
 
 
 @dataclass(frozen=True)
@@ -26,19 +29,24 @@ class Verdict:
 UNDECIDED = Verdict(None)
 
 ScalarLayer = Callable[[Scalar, Scalar], bool | None]
-#: Two equations (left minus right each): the same solutions?
-EquationLayer = Callable[[Ast, Ast], bool | None]
-#: An equation and a value: is it this value that the equation gives its one linear symbol?
-SolutionLayer = Callable[[Ast, Ast], bool | None]
+#: Two equations (left minus right each), or two inequalities: the same solutions?
+TreeLayer = Callable[[Ast, Ast], bool | None]
 
 
 @dataclass(frozen=True)
 class Layers:
-    """What a process can decide: (name, layer) rows, tried in order."""
+    """What a process can decide: (name, layer) rows, tried in order.
 
+    ``equations`` and ``bounds`` compare left minus right up to a factor (positive for
+    bounds); ``solutions`` take an equation and a value: is it this value that the equation
+    gives its one linear symbol?
+    """
+
+    rules: Rules
     scalars: tuple[tuple[str, ScalarLayer], ...]
-    equations: tuple[tuple[str, EquationLayer], ...] = field(default=())
-    solutions: tuple[tuple[str, SolutionLayer], ...] = field(default=())
+    equations: tuple[tuple[str, TreeLayer], ...] = field(default=())
+    bounds: tuple[tuple[str, TreeLayer], ...] = field(default=())
+    solutions: tuple[tuple[str, TreeLayer], ...] = field(default=())
 
 
 def decide(layers: tuple[tuple[str, Callable[..., bool | None]], ...], *sides: object) -> Verdict:
@@ -63,33 +71,34 @@ def same_text(gold: Scalar, answer: Scalar) -> bool | None:
     return False if is_infinite(gold) or is_infinite(answer) else None
 
 
-_SIGN_UNITS = {"": "", "percent": "", "degree": "deg"}
+def ellipsis(gold: Scalar, answer: Scalar) -> bool | None:
+    """``1 + 2 + ... + n``: what the dots stand for is not computed, so only the text counts."""
+    dotted = holds(gold.tree, _is_dots) or holds(answer.tree, _is_dots)
+    return False if dotted else None
 
 
-def different_units(gold: Scalar, answer: Scalar) -> bool | None:
-    """Two known units that differ: 12 cm is not 12 m. A missing unit is forgiven."""
-    ours, theirs = (side.unit or _SIGN_UNITS[side.sign] for side in (gold, answer))
-    return False if ours and theirs and ours != theirs else None
+def _is_dots(tree: Ast) -> bool:
+    return tree == ("sym", "…")
 
 
-def exact_number(gold: Scalar, answer: Scalar) -> bool | None:
+def exact_number(gold: Scalar, answer: Scalar, rules: Rules) -> bool | None:
     """Fractions compared as fractions."""
     if gold.value is None or answer.value is None:
         return None
-    if any(left == right for left, right in value_pairs(gold, answer)):
+    if any(left == right for left, right in value_pairs(gold, answer, rules)):
         return True
-    return None if rounding_applies(gold, answer) else False
+    return None if rounding_applies(gold, answer, rules) else False
 
 
-def rounded_number(gold: Scalar, answer: Scalar) -> bool | None:
+def rounded_number(gold: Scalar, answer: Scalar, rules: Rules) -> bool | None:
     """An exact value against one that was written rounded; see ``matches_rounded``."""
     if gold.value is None or answer.value is None:
         return None
-    pairs = value_pairs(gold, answer)
-    return any(matches_rounded(gold, answer, left, right) for left, right in pairs)
+    pairs = value_pairs(gold, answer, rules)
+    return any(matches_rounded(gold, answer, left, right, rules) for left, right in pairs)
 
 
-def value_pairs(gold: Scalar, answer: Scalar) -> list[tuple[Fraction, Fraction]]:
+def value_pairs(gold: Scalar, answer: Scalar, rules: Rules) -> list[tuple[Fraction, Fraction]]:
     """The values to compare, by percent and degree signs (both must have a value).
 
     With both signs, or neither, the bare values. A percentage is its hundredth, and where
@@ -99,18 +108,23 @@ def value_pairs(gold: Scalar, answer: Scalar) -> list[tuple[Fraction, Fraction]]
     assert gold.value is not None
     assert answer.value is not None
     bare = (gold.value, answer.value)
-    if gold.sign == answer.sign or "degree" in (gold.sign, answer.sign):
-        return [bare] if {gold.sign, answer.sign} != {"degree", "percent"} else []
+    if gold.sign == answer.sign:
+        return [bare]
+    if "degree" in (gold.sign, answer.sign):
+        return [] if {gold.sign, answer.sign} == {"degree", "percent"} else [bare]
+    left_out = rules.percent == "either"
     if gold.sign == "percent":
-        return [bare, (gold.value / 100, answer.value)]
+        return [bare, (gold.value / 100, answer.value)][not left_out :]
     hundredth = (gold.value, answer.value / 100)
-    return [bare, hundredth] if abs(gold.value) > 1 else [hundredth]
+    return [bare, hundredth] if abs(gold.value) > 1 and left_out else [hundredth]
 
 
-def rounding_applies(gold: Scalar, answer: Scalar) -> bool:
+def rounding_applies(gold: Scalar, answer: Scalar, rules: Rules) -> bool:
     """Whether one of the two was written as a decimal with enough digits to be a rounding."""
-    return _rounded(gold.decimal, ROUNDED_GOLD_DIGITS) or _rounded(
-        answer.decimal, PRECISE_ANSWER_DIGITS
+    return (
+        rules.precision is not None
+        or _rounded(gold.decimal, ROUNDED_GOLD_DIGITS)
+        or _rounded(answer.decimal, PRECISE_ANSWER_DIGITS)
     )
 
 
@@ -118,22 +132,27 @@ def _rounded(decimal: Decimal | None, digits: int) -> bool:
     return decimal is not None and decimal.significant >= digits
 
 
-def matches_rounded(gold: Scalar, answer: Scalar, left: Fraction, right: Fraction) -> bool:
+def matches_rounded(
+    gold: Scalar, answer: Scalar, left: Fraction, right: Fraction, rules: Rules
+) -> bool:
     """Whether ``left`` and ``right`` agree within the last digit that one of them shows.
 
     Either the gold is a decimal and the answer rounds to it (an exact answer needs a gold of
     3 significant digits, an answer that is a decimal itself one of 4, and no fewer places
-    than the gold); or the answer is a decimal of 10 or more digits and the gold, exact,
-    rounds or is cut to it.
+    than the gold); or the answer is a decimal of 10 digits or more and the gold, exact,
+    rounds or is cut to it. With a ``precision`` the two agree where they differ by at most
+    half a unit of that place.
     """
     shown, given = gold.decimal, answer.decimal
     gap = abs(left - right)
+    if rules.precision is not None:
+        return gap <= Fraction(1, 2 * 10**rules.precision)
     if shown is not None:
         needed = ROUNDED_GOLD_DIGITS if given is None else ROUNDED_GOLD_DIGITS_FOR_DECIMALS
         fine = given is None or given.places >= shown.places
-        if shown.significant >= needed and fine and gap <= shown.half_unit * _scale(gold, left):
-            return True
-    return _rounded(given, PRECISE_ANSWER_DIGITS) and shown is None and _cut(given, gap)
+        close = gap <= shown.half_unit * _scale(gold, left)
+        return shown.significant >= needed and fine and close
+    return _rounded(given, PRECISE_ANSWER_DIGITS) and _cut(given, gap)
 
 
 def _cut(given: Decimal | None, gap: Fraction) -> bool:
@@ -145,11 +164,39 @@ def _scale(gold: Scalar, left: Fraction) -> Fraction:
     return Fraction(1, 100) if gold.sign == "percent" and left != gold.value else Fraction(1)
 
 
-CHEAP = Layers(
-    scalars=(
-        ("unit", different_units),
-        ("text", same_text),
-        ("exact number", exact_number),
-        ("rounded decimal", rounded_number),
-    ),
-)
+def signed(gold: Scalar, answer: Scalar) -> tuple[Ast, Ast]:
+    """The trees with their percent and degree signs, where the two differ in them."""
+    if gold.sign == answer.sign:
+        return gold.tree, answer.tree
+    left, right = ((side.sign, side.tree) if side.sign else side.tree for side in (gold, answer))
+    return left, right
+
+
+def same_form(gold: Scalar, answer: Scalar, rules: Rules) -> bool | None:
+    """Normal forms compared; a decimal that may be rounded is left to the numbers."""
+    equal = polynomial.same(*signed(gold, answer))
+    written = gold.decimal is not None or answer.decimal is not None
+    return None if equal is False and (written or rules.precision is not None) else equal
+
+
+def same_up_to_positive_factor(gold: Ast, answer: Ast) -> bool:
+    """Inequalities: a negative factor would turn them round."""
+    factor = polynomial.ratio(gold, answer)
+    return factor is not None and factor > 0
+
+
+@lru_cache(maxsize=64)
+def cheap(rules: Rules) -> Layers:
+    """The layers that the calling process runs itself."""
+    return Layers(
+        rules=rules,
+        scalars=(
+            ("text", same_text),
+            ("text, dots", ellipsis),
+            ("exact number", lambda gold, answer: exact_number(gold, answer, rules)),
+            ("rounded decimal", lambda gold, answer: rounded_number(gold, answer, rules)),
+            ("symbolic", lambda gold, answer: same_form(gold, answer, rules)),
+        ),
+        equations=(("symbolic, equation", polynomial.same_zeros),),
+        bounds=(("symbolic, inequality", same_up_to_positive_factor),),
+    )

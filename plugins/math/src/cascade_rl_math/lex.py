@@ -10,6 +10,7 @@ from cascade_rl_math.limits import (
     TooExpensive,
     Unreadable,
 )
+from cascade_rl_math.units import is_unit
 from cascade_rl_math.vocabulary import (
     ACCENTS,
     BOLD_COMMANDS,
@@ -20,7 +21,6 @@ from cascade_rl_math.vocabulary import (
     NAMES,
     NUMBER_WORDS,
     PUNCTUATION,
-    SHORT_UNITS,
     SHORT_WORDS,
     STYLE_COMMANDS,
     TEXT_COMMANDS,
@@ -37,9 +37,10 @@ _ENVIRONMENT = re.compile(
 _COLUMNS = re.compile(r"\s*\{[clr| ]*\}")
 
 #: Digits that go on for ever: 0.(3), 0.\overline{3}, 0.\dot{1}4\dot{2}, 0.333...
+_ONE = r"\s*(?:\{\d\}|\d)"
 _PERIOD = (
-    r"(?:\((?P<p1>\d+)\)|\\(?:overline|bar|dot)\s*\{?(?P<p2>\d+)\}?(?![\d\\])"
-    r"|\\dot\s*\{?(?P<p3>\d)\}?(?P<p4>\d*)\\dot\s*\{?(?P<p5>\d)\}?)"
+    r"(?:\(\d+\)|\\(?:overline|bar)\s*(?:\{\d+\}|\d)"
+    rf"|\\dot{_ONE}\d*\\dot{_ONE}|\\dot{_ONE}(?!\d*\\dot))"
 )
 _SCAN = re.compile(
     rf"""\s*(?:
@@ -56,7 +57,8 @@ _SCAN = re.compile(
     re.VERBOSE,
 )
 _SCAN_LISTS = re.compile(_SCAN.pattern.replace("[ ,]", "[ ]"), re.VERBOSE)
-_NUMBER_BEFORE = re.compile(r"[\d}] *$")
+_VALUE_BEFORE = re.compile(r"[\w)}\]] *$")
+_UNIT_TEXT = re.compile(r"[a-zA-Z/ ^{}\d-]+")
 _GLUED = re.compile(r"(and|or)[a-zA-Z]?")
 _WORD_AFTER = re.compile(r" [^\W\d_]{2}")
 _WORD_BEFORE = re.compile(r"(?<![\\a-zA-Z])[^\W\d_]{2,} $")
@@ -90,8 +92,6 @@ def tokenise(text: str, commas_group_digits: bool = True) -> list[Token]:
         if found is None:
             raise Unreadable(f"cannot read {text[position : position + 12]!r}")
         kind = found.lastgroup or ""
-        if kind not in _MAKERS:  # the last group is one inside a repeating decimal
-            kind = "repeating"
         made, position = _MAKERS[kind](found.group(kind), text, found.end())
         tokens.extend(made)
         if len(tokens) > MAX_TOKENS:
@@ -182,7 +182,7 @@ def _command(command: str, text: str, end: int) -> Made:
     if name in TEXT_COMMANDS:
         start = end - len(command)
         content, end = _braced(text, end)
-        if content.strip() in SHORT_UNITS and _NUMBER_BEFORE.search(text, max(0, start - 9), start):
+        if _is_unit(content, text, start):
             return [Token("text", content.strip())], end
         return _text_tokens(content), end
     if name in STYLE_COMMANDS:
@@ -208,9 +208,17 @@ def _styled(name: str, text: str, end: int) -> Made:
         return [Token("sym", f"set {content}")], end
     if name in BOLD_COMMANDS and (vector := _unit_vector(content)):
         return [vector], end
-    if content in SHORT_UNITS and _NUMBER_BEFORE.search(text, max(0, start - 9), start):
+    if _is_unit(content, text, start):
         return [Token("text", content)], end
     return _text_tokens(content), end
+
+
+def _is_unit(content: str, text: str, start: int) -> bool:
+    """``\\text{m/s}`` behind a value: a unit there, letters for numbers elsewhere."""
+    words = re.findall(r"[^\W\d_]+", content)
+    if not words or not _VALUE_BEFORE.search(text, max(0, start - 9), start):
+        return False
+    return bool(_UNIT_TEXT.fullmatch(content)) and all(map(is_unit, words))
 
 
 def _accent(name: str, text: str, end: int) -> Made:
@@ -244,13 +252,18 @@ def _text_tokens(content: str) -> list[Token]:
             made.append(Token("sep", stripped))
         elif stripped in ("degrees", "degree"):
             made.append(Token("post", "°"))
-        elif stripped.casefold() in FUNCTIONS or not re.search(r"[^\W\d_]{2}", stripped):
+        elif stripped.casefold() in FUNCTIONS or _holds_maths(stripped):
             made.extend(tokenise(stripped))
         elif stripped.casefold() in NAMES:
             made.append(Token("const", NAMES[stripped.casefold()]))
         else:
             made.append(Token("text", stripped))
     return made
+
+
+def _holds_maths(words: str) -> bool:
+    """Whether there is more than words: a number among them, or no word at all."""
+    return any(map(str.isdigit, words)) or not re.search(r"[^\W\d_]{2}", words)
 
 
 def _environment(text: str, start: int) -> Made:
@@ -260,7 +273,7 @@ def _environment(text: str, start: int) -> Made:
     end = found.end()
     kind = str(found.lastgroup)
     if kind == "matrix":
-        if found["matrix"][0] in "vV" and found["matrix"] != "vV":
+        if found["matrix"][0] in "vV":
             kind = "determinant"
         if found.group(1) == "begin" and (columns := _COLUMNS.match(text, end)):
             end = columns.end()

@@ -19,8 +19,10 @@ MAX_FACTORIAL = 5_000
 MAX_ITEMS = 64
 #: Plus-minus signs in one expression: each doubles the number of values.
 MAX_SIGNS = 4
+#: Products of terms that the polynomial normal forms of one verdict may take.
+POLYNOMIAL_WORK = 12_000
 #: Bytes of address space of the symbolic child.
-MAX_CHILD_MEMORY = 2 * 1024**3
+MAX_CHILD_MEMORY = 1024**3
 
 
 class Unreadable(Exception):

@@ -10,16 +10,20 @@ import hashlib
 import logging
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+
+from pydantic import JsonValue
 
 from cascade_rl.errors import DataError
 from cascade_rl.types import Demonstration, Prompt, Split
 from cascade_rl_math.extract import last_box
 from cascade_rl_math.files import rows
-from cascade_rl_math.options import Options
-from cascade_rl_math.verify import BadGold, gold_text, read_gold
+from cascade_rl_math.judge import METADATA_KEY, overridden
+from cascade_rl_math.options import Judging, Options
+from cascade_rl_math.reading import BadGold, gold_text, read_gold
+from cascade_rl_math.verify import verify
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +38,7 @@ class Problem:
     text: str
     gold: str
     solution: str | None = None
+    choices: dict[str, JsonValue] = field(default_factory=dict)
 
 
 def load_problems(split: Split, options: Options) -> list[Prompt]:
@@ -82,10 +87,16 @@ def _report(places: list[str], what: str) -> None:
 
 
 def _unverifiable(gold: str) -> str | None:
+    """Why a gold could not be judged by, or not be met by its own text in a box."""
     try:
-        return None if read_gold(gold_text(gold)) else "the answer is too large to evaluate"
+        if read_gold(gold_text(gold)) is None:
+            return "the answer is too large to evaluate"
     except BadGold as error:
         return str(error)
+    boxed = last_box(f"\\boxed{{{gold_text(gold)}}}").answer
+    if boxed is None or not verify(gold, boxed).equal:
+        return f"the answer {gold[:80]!r} does not equal itself once it is in a box"
+    return None
 
 
 def _prompt(problem: Problem, options: Options) -> Prompt:
@@ -95,7 +106,7 @@ def _prompt(problem: Problem, options: Options) -> Prompt:
         problem.text + options.suffix,
         ground_truth=problem.gold,
         mode=options.mode,
-        metadata={"source": options.source},
+        metadata={"source": options.source} | problem.choices,
     )
 
 
@@ -112,7 +123,21 @@ def _completion(problem: Problem, options: Options) -> str:
 
 
 def _problem_answer(place: str, row: dict[str, Any]) -> Problem:
-    return Problem(_field(place, row, "problem"), _field(place, row, "answer"))
+    return Problem(
+        _field(place, row, "problem"), _field(place, row, "answer"), choices=_choices(place, row)
+    )
+
+
+def _choices(place: str, row: dict[str, Any]) -> dict[str, JsonValue]:
+    """The field ``verify`` of a row: how strictly its answer is compared."""
+    own = row.get(METADATA_KEY)
+    if own is None:
+        return {}
+    try:
+        overridden(Judging(), own)
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
+    return {METADATA_KEY: own}
 
 
 def _gsm8k(place: str, row: dict[str, Any]) -> Problem:

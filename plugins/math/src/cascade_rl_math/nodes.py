@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Literal
 
 from cascade_rl_math.exact import Decimal, exact, written_decimal
-from cascade_rl_math.parse import Ast
+from cascade_rl_math.tree import Ast
+from cascade_rl_math.units import Unit
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Scalar:
     tree: Ast
     value: Fraction | None
     sign: Literal["", "percent", "degree"] = ""
-    unit: str = ""
+    unit: Unit | None = None
+    quantity: Scalar | None = None  #: the same as a number with a unit, where 5 m may be one
 
     @property
     def decimal(self) -> Decimal | None:
@@ -29,7 +31,7 @@ class Scalar:
         return written_decimal(self.tree)
 
 
-def scalar(tree: Ast, unit: str = "") -> Scalar:
+def scalar(tree: Ast, unit: Unit | None = None) -> Scalar:
     """A scalar of a tree. Raises ``TooExpensive`` and ``Unreadable``."""
     if tree[0] in ("percent", "degree"):
         return Scalar(tree[1], exact(tree[1]), tree[0], unit)
@@ -53,6 +55,7 @@ class Group:
     kind: Literal["list", "set", "tuple"]
     items: tuple[Node, ...]
     alternatives: bool = False  #: a list joined by "or"
+    together: bool = False  #: a list joined by "and"
 
 
 @dataclass(frozen=True)
@@ -120,11 +123,51 @@ class Inequality:
 
 
 @dataclass(frozen=True)
+class Ratio:
+    """``1:2:3``: three numbers or more, up to a common factor."""
+
+    parts: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class Residue:
+    """``3 (mod 7)``."""
+
+    value: Scalar
+    modulus: Scalar
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """Values, each with the condition under which it holds; in any order."""
+
+    cases: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
 class Clock:
-    """``12:05``: a time of day or a ratio, nobody knows which."""
+    """``12:05``: a time of day or a ratio, nobody knows which. ``half`` is "am", "pm" or ""."""
 
     hours: int
     minutes: int
+    half: str = ""
 
 
-Node = Scalar | Words | Group | Interval | Union | Matrix | Labelled | Equation | Inequality | Clock
+#: The set without members, and every way to say that nothing fits.
+NOTHING = Group("set", ())
+
+Node = (
+    Scalar
+    | Words
+    | Group
+    | Interval
+    | Union
+    | Matrix
+    | Labelled
+    | Equation
+    | Inequality
+    | Ratio
+    | Residue
+    | Piecewise
+    | Clock
+)

@@ -16,45 +16,70 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import mpmath  # type: ignore[import-untyped]  # sympy's arithmetic; ships no types
+import mpmath
 from mpmath import mp
 
 from cascade_rl_math.exact import exact
-from cascade_rl_math.parse import Ast, symbols
+from cascade_rl_math.numeric_functions import FUNCTIONS, LARGEST_EXPONENT, Undefined
+from cascade_rl_math.tree import Ast, holds, parts, symbols
 
-_POINTS = 11
 _ENOUGH = 3
 #: Decimal digits to work with; the last is for sums that cancel almost to nothing.
 _PRECISIONS = (50, 150, 300)
 _SETTLED_DIGITS = 25
 _EQUAL_DIGITS = 100
 _REAL_DIGITS = 60
-#: Beyond these the result is not computed: e**1e6 has 434,000 digits before the point.
-_LARGEST_EXPONENT = 10**6
 _SMALL_POWER = 1_000
 #: Where the variables are drawn from: first a range on which most functions are defined.
-_RANGES = [(0.05, 0.95)] * 3 + [(0.3, 3.0)] * 3 + [(2.0, 20.0)] * 2 + [(-3.0, 3.0)] * 3
-
-
-class Undefined(Exception):
-    """The expression has no value here, or none that can be computed."""
+_RANGES = [(0.05, 0.95)] * 2 + [(0.3, 3.0)] * 2 + [(2.0, 20.0)] + [(-3.0, 3.0)] * 3
+_REAL_POINTS = range(len(_RANGES))
+#: At these points every variable is a whole number from 2 to 20.
+_WHOLE_POINTS = range(len(_RANGES), len(_RANGES) + 6)
 
 
 def agree(gold: Ast, answer: Ast) -> bool | None:
     """Whether two expressions are equal at every point; None where too few points decide.
 
-    Real values decide where there are enough of them, else complex principal values.
+    Real values decide where there are enough of them, else complex principal values. A
+    logarithm without a base is natural, or else common on both sides.
     """
+    same = _agree_somewhere(gold, answer)
+    if same is not False or not (holds(gold, _is_bare_log) or holds(answer, _is_bare_log)):
+        return same
+    return _agree_somewhere(_common_logs(gold), _common_logs(answer))
+
+
+def _is_bare_log(tree: Ast) -> bool:
+    return tree[:2] == ("fn", "log") and len(tree) == 3
+
+
+def _common_logs(tree: Ast) -> Ast:
+    if _is_bare_log(tree):
+        return ("fn", "lg", _common_logs(tree[2]))
+    return tuple(_common_logs(part) if isinstance(part, tuple) else part for part in tree)
+
+
+def _agree_somewhere(gold: Ast, answer: Ast) -> bool | None:
     if _mentions_i(gold) or _mentions_i(answer):
         return _agree(gold, answer, over_reals=False)
+    if holds(gold, _is_alternating) or holds(answer, _is_alternating):
+        return _agree(gold, answer, over_reals=True, points=_WHOLE_POINTS)
     real = _agree(gold, answer, over_reals=True)
-    return real if real is not None else _agree(gold, answer, over_reals=False) or None
+    return real if real is not None else _agree(gold, answer, over_reals=False)
 
 
-def _agree(gold: Ast, answer: Ast, over_reals: bool) -> bool | None:
+def _is_alternating(tree: Ast) -> bool:
+    """A power such as (-1)^n, which is real at whole numbers only."""
+    if tree[0] != "pow" or not symbols(tree[2]):
+        return False
+    base = exact(tree[1])
+    return base is not None and base < 0
+
+
+def _agree(gold: Ast, answer: Ast, over_reals: bool, points: range = _REAL_POINTS) -> bool | None:
     needed = _ENOUGH if symbols(gold) | symbols(answer) else 1
     decided = 0
-    for point in range(_POINTS if needed > 1 else 1):
+    for point in points if needed > 1 else points[:1]:
         same = _same_at(gold, answer, point, over_reals)
         if same is False:
             return False
@@ -65,7 +90,7 @@ def _agree(gold: Ast, answer: Ast, over_reals: bool) -> bool | None:
 def proportional(left: Ast, right: Ast) -> bool | None:
     """Whether one expression is a constant multiple (not zero) of the other."""
     ratios = []
-    for point in range(_POINTS):
+    for point in _REAL_POINTS:
         above, below = settled(left, point), settled(right, point)
         if above is not None and below:
             ratios.append(above / below)
@@ -100,7 +125,7 @@ def _is_real(value: Any) -> bool:
     return bool(abs(mpmath.im(value)) <= max(abs(value), 1) * mpmath.mpf(10) ** -_REAL_DIGITS)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=512)
 def settled(tree: Ast, point: int) -> Any | None:
     """The value of a tree at a point, as soon as two precisions agree on it.
 
@@ -126,14 +151,14 @@ def _value_at(tree: Ast, point: int, digits: int) -> Any | None:
 
 
 def _mentions_i(tree: Ast) -> bool:
-    return tree == ("const", "i") or any(
-        _mentions_i(part) for part in tree[1:] if isinstance(part, tuple)
-    )
+    return holds(tree, lambda part: part == ("const", "i"))
 
 
 def _drawn(name: str, point: int) -> Any:
     """A variable's value at a point: depends on nothing but the two."""
     draw = random.Random(f"{name} {point}")  # noqa: S311 - reproducible, not secret
+    if point in _WHOLE_POINTS:
+        return mpmath.mpf(draw.randint(2, 20))
     low, high = _RANGES[point]
     return mpmath.mpf(low) + (high - low) * mpmath.mpf(draw.getrandbits(100)) / 2**100
 
@@ -152,10 +177,10 @@ class _Walk:
         return result
 
     def _parts(self, tree: Ast) -> list[Any]:
-        return [self.value(part) for part in tree[1:] if isinstance(part, tuple)]
+        return [self.value(part) for part in parts(tree)]
 
     def _num(self, tree: Ast) -> Any:
-        return _ratio(Fraction(tree[1]))
+        return _ratio(exact(tree) or Fraction(0))
 
     def _sym(self, tree: Ast) -> Any:
         name = tree[1]
@@ -166,6 +191,8 @@ class _Walk:
     def _const(self, tree: Ast) -> Any:
         if tree[1] == "oo":
             raise Undefined
+        if tree[1] == "none":
+            return _drawn("a bound left out", self._point)
         return {"pi": mp.pi, "e": mp.e, "i": mpmath.mpc(0, 1)}[tree[1]] + 0
 
     def _add(self, tree: Ast) -> Any:
@@ -186,7 +213,7 @@ class _Walk:
         if ratio is not None and ratio.denominator == 1 and abs(ratio) <= _SMALL_POWER:
             return base**ratio.numerator
         exponent = self.value(tree[2]) if ratio is None else _ratio(ratio)
-        if base and abs(exponent) * abs(mpmath.mag(base)) > _LARGEST_EXPONENT:
+        if base and abs(exponent) * abs(mpmath.mag(base)) > LARGEST_EXPONENT:
             raise Undefined
         if ratio is not None and ratio.denominator == 1:
             return base**ratio.numerator
@@ -216,8 +243,23 @@ class _Walk:
             total += mpmath.sin((1 + int.from_bytes(seed, "big") / 2**64) * argument) + argument / 7
         return total
 
+    def _bound(self, tree: Ast) -> Any:
+        # Not worked out: a fixed mixture of the bounds and of the body at three values of its
+        # variable, so that two are equal where they are the same sum or integral.
+        _, kind, low, high, body = tree
+        if (known := exact(tree)) is not None:
+            return _ratio(known)
+        mixed = self.value(low) * mpmath.sqrt(2) + self.value(high) * mpmath.sqrt(3)
+        for name in sorted(name for name in symbols(body) if name.startswith("bound ")):
+            for shift in range(3):
+                walk = _Walk(self._point)
+                walk._known = {**self._known, name: _drawn(f"{kind} {name} {shift}", self._point)}
+                mixed += (shift + mpmath.sqrt(5)) * walk.value(body)
+            return mixed
+        return mixed + mpmath.sqrt(7) * self.value(body)
+
     def _fn(self, tree: Ast) -> Any:
-        rule = _FUNCTIONS.get(tree[1])
+        rule = FUNCTIONS.get(tree[1])
         if rule is None:
             raise Undefined
         arguments = self._parts(tree)
@@ -230,58 +272,6 @@ class _Walk:
 def _ratio(value: Fraction) -> Any:
     return mpmath.mpf(value.numerator) / value.denominator
 
-
-def _root(value: Any, index: Any) -> Any:
-    whole = int(mpmath.nint(mpmath.re(index)))
-    if index != whole or not 1 <= whole <= 10_000:
-        raise Undefined
-    if whole % 2 and mpmath.im(value) == 0 > mpmath.re(value):
-        return -mpmath.root(-value, whole)
-    return mpmath.root(value, whole)
-
-
-def _bounded(function: Callable[[Any], Any], largest: int) -> Callable[[Any], Any]:
-    def guarded(value: Any) -> Any:
-        if abs(value) > largest:
-            raise Undefined
-        return function(value)
-
-    return guarded
-
-
-def _binomial(above: Any, below: Any) -> Any:
-    if abs(above) > _LARGEST_EXPONENT or abs(below) > _LARGEST_EXPONENT:
-        raise Undefined
-    return mpmath.binomial(above, below)
-
-
-def _log(value: Any, base: Any = None) -> Any:
-    # Without a base, "log" is left as one: it may be the natural or the common logarithm.
-    return mpmath.log(value) if base is None else mpmath.log(value) / mpmath.log(base)
-
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(mpmath, name)
-        for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "sqrt")
-    },
-    "arcsin": mpmath.asin,
-    "arccos": mpmath.acos,
-    "arctan": mpmath.atan,
-    "arccot": mpmath.acot,
-    "ln": mpmath.log,
-    "log": _log,
-    "lg": mpmath.log10,
-    "exp": _bounded(mpmath.exp, _LARGEST_EXPONENT),
-    "root": _root,
-    "abs": abs,
-    "floor": mpmath.floor,
-    "ceil": mpmath.ceil,
-    "factorial": _bounded(mpmath.factorial, _LARGEST_EXPONENT),
-    "binom": _binomial,
-    "max": max,
-    "min": min,
-}
 
 _RULES: dict[str, Callable[[_Walk, Ast], Any]] = {
     "num": _Walk._num,
@@ -297,5 +287,6 @@ _RULES: dict[str, Callable[[_Walk, Ast], Any]] = {
     "base": _Walk._base,
     "mixed": _Walk._mixed,
     "apply": _Walk._apply,
+    "bound": _Walk._bound,
     "fn": _Walk._fn,
 }

@@ -2,21 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cascade_rl.types import Mode
+from cascade_rl_math import language
+from cascade_rl_math.rules import Rules
 
 Source = Literal["builtin", "problem_answer", "gsm8k", "math"]
 
 DEFAULT_SUFFIX = "\n\nGive the final answer inside \\boxed{}."
+#: Options that a request to the service may set: they reach no path, no network, no process.
+_REMOTE: dict[str, Any] = {"remote": True}
 
 
-class Options(BaseModel):
-    """What to load and how to judge it; every field has a default that works offline."""
+class Judging(BaseModel):
+    """How an answer is found and compared; a prompt's ``metadata["verify"]`` may override each."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    order: Literal["as_written", "required", "ignored"] = Field(
+        default="as_written",
+        description="bare lists have none and tuples have one; or all have; or none has",
+        json_schema_extra=_REMOTE,
+    )
+    units: Literal["optional", "required"] = Field(
+        default="optional",
+        description="whether an answer may leave out the unit of the gold",
+        json_schema_extra=_REMOTE,
+    )
+    precision: int | None = Field(
+        default=None,
+        ge=0,
+        le=50,
+        description="decimal places to which numbers must agree; unset: a decimal gold's own",
+        json_schema_extra=_REMOTE,
+    )
+    percent: Literal["either", "strict"] = Field(
+        default="either",
+        description="whether 10 % may be written 10, or only 0.1",
+        json_schema_extra=_REMOTE,
+    )
+    choices: bool = Field(
+        default=False,
+        description="golds are choice letters: small letters and several letters count too",
+        json_schema_extra=_REMOTE,
+    )
+    unboxed: Literal["never", "marked", "last_sentence"] = Field(
+        default="never",
+        description='answers without a box: after "the answer is" or ####; or in the last sentence',
+        json_schema_extra=_REMOTE,
+    )
+    abstain_unparsed: bool = Field(
+        default=False,
+        description="leave an answer that cannot be read unscored instead of wrong",
+        json_schema_extra=_REMOTE,
+    )
+
+    def rules(self) -> Rules:
+        """What the comparison needs of these."""
+        return Rules(self.order, self.units, self.precision, self.percent, self.choices)
+
+
+class Options(Judging):
+    """What to load and how to judge it; every field has a default that works offline."""
 
     source: Source = Field(
         default="builtin", description="where problems come from; builtin needs no data"
@@ -24,7 +74,15 @@ class Options(BaseModel):
     mode: Mode = Field(default="think", description="the mode of every prompt")
     count: int | None = Field(default=None, gt=0, description="at most so many problems")
     time_limit_s: float = Field(
-        default=1.0, gt=0, le=60, description="seconds for the symbolic layers of one comparison"
+        default=0.5, gt=0, le=60, description="seconds for the dear layers of one comparison"
+    )
+    language: str | None = Field(
+        default=None,
+        pattern="^[a-z]{2,3}$",
+        description="a code such as en: thoughts in another language score -1",
+    )
+    language_min_letters: int = Field(
+        default=80, ge=40, description="letters of a stretch of thoughts to judge the language by"
     )
 
     path: str | None = Field(default=None, description="a .jsonl or .parquet file of problems")
@@ -70,6 +128,15 @@ class Options(BaseModel):
             )
         if self.source != "builtin" and len(places) != 1:
             raise ValueError(f"source {self.source!r} needs exactly one of path and hub")
+        return self
+
+    @model_validator(mode="after")
+    def _detector_is_there(self) -> Self:
+        if self.language is not None and not language.is_installed():
+            raise ValueError(
+                f"language {self.language!r} needs the package py3langid;"
+                " pip install 'cascade-rl-math[language]', or leave the option out"
+            )
         return self
 
     @property

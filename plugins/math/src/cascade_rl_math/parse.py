@@ -1,31 +1,31 @@
-"""Tokens to an expression tree: precedence climbing over a closed grammar.
+"""Tokens to an expression tree (``tree``): precedence climbing over a closed grammar.
 
-The whole input must be read; there is no partial result. A tree is nested tuples, the
-operator first; sums and products are flat, so that its depth is the depth of the brackets:
-
-    ("num", "2.50")  ("sym", "x_1")  ("const", "pi" | "e" | "i" | "oo")
-    ("add" | "mul", a, b, ...)  ("neg", a)  ("div", a, b)  ("pow", a, b)
-    ("percent", a)  ("degree", a)  ("base", "43", "7")  ("mixed", whole, over, under)
-    ("fn", name, a, ...)  ("apply", name, a, ...)
+The whole input must be read; there is no partial result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from cascade_rl_math.lex import Token
 from cascade_rl_math.limits import MAX_DEPTH, TooExpensive, Unreadable
-
-Ast = tuple[Any, ...]
+from cascade_rl_math.tree import Ast, flat, put, rename
 
 _END = Token("end", "")
-_CLOSES = {"(": ")", "{": "}", "[": "]", "⌊": "⌋", "⌈": "⌉"}
+_CLOSES = {"(": ")", "{": "}", "[": "]", "⌊": "⌋", "⌈": "⌉", "\\{": "\\}"}
 _WRAPPED = {"⌊": "floor", "⌈": "ceil"}
 _POSTFIX = {"!": "factorial", "%": "percent", "°": "degree"}
 #: Names read as functions when a bracket follows; any other letter multiplies it.
 _APPLIED = frozenset("fgh")
-_INVERSE = {"sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot"}
+_INVERSE = {
+    "sin": "arcsin", "cos": "arccos", "tan": "arctan", "cot": "arccot", "sec": "arcsec",
+    "csc": "arccsc",
+}  # fmt: skip
+#: A bound that was left out.
+_ABSENT: Ast = ("const", "none")
+_MINUS_ONE: Ast = ("neg", ("num", "1"))
+#: Differentials of an integral: the d of dx, and the letters it may stand before.
+_DIFFERENTIAL = ("sym", "d")
 
 
 def parse(tokens: Sequence[Token]) -> Ast:
@@ -33,34 +33,17 @@ def parse(tokens: Sequence[Token]) -> Ast:
     if not tokens:
         raise Unreadable("an expression is missing")
     reader = _Reader(tokens)
-    tree = reader.sum()
+    tree = reader.whole()
     if reader.next != _END:
         raise Unreadable(f"{reader.next.value!r} where an operator was expected")
     return tree
-
-
-def symbols(tree: Ast) -> frozenset[str]:
-    """The names of the variables in a tree."""
-    if tree[0] == "sym":
-        return frozenset((tree[1],))
-    return frozenset().union(*(symbols(part) for part in tree[1:] if isinstance(part, tuple)))
-
-
-def rename(tree: Ast, names: dict[str, str]) -> Ast:
-    """The tree with its variables renamed."""
-    if tree[0] == "sym":
-        return ("sym", names.get(tree[1], tree[1]))
-    return tuple(rename(part, names) if isinstance(part, tuple) else part for part in tree)
-
-
-def _flat(operator: str, parts: list[Ast]) -> Ast:
-    return parts[0] if len(parts) == 1 else (operator, *parts)
 
 
 class _Reader:
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens, self._at, self._depth = tokens, 0, 0
         self._bars = 0
+        self._integrals = self._bound_variables = 0
 
     @property
     def next(self) -> Token:
@@ -75,9 +58,22 @@ class _Reader:
         self._at += 1
         return token
 
+    def _took(self, kind: str, value: str) -> bool:
+        if self.next != (kind, value):
+            return False
+        self._at += 1
+        return True
+
     def _expect(self, value: str) -> None:
         if self._take().value != value:
             raise Unreadable(f"{value!r} is missing")
+
+    def whole(self) -> Ast:
+        """What stands alone or between braces: ``3 \\over 4`` takes all of it."""
+        tree = self.sum()
+        if self.next.kind != "infix":
+            return tree
+        return _command(self._take().value, tree, self.sum())
 
     def sum(self) -> Ast:
         """One sum: the loosest level."""
@@ -86,22 +82,21 @@ class _Reader:
             minus = self._take().value == "-"
             term = self._product()
             terms.append(("neg", term) if minus else term)
-        return _flat("add", terms)
+        return flat("add", terms)
 
     def _product(self) -> Ast:
         factors, divisions = [self._signed()], 0
         while True:
-            if self.next == ("op", "*"):
-                self._take()
+            if self._took("op", "*"):
                 factors.append(self._signed())
             elif self.next.kind == "op" and self.next.value in ("/", ":"):
                 self._take()
                 self._deeper(divisions := divisions + 1)
-                factors = [("div", _flat("mul", factors), self._signed())]
+                factors = [("div", flat("mul", factors), self._signed())]
             elif self._starts_factor():
                 factors.append(self._power())
             else:
-                return _flat("mul", factors)
+                return flat("mul", factors)
 
     def _deeper(self, more: int) -> None:
         if self._depth + more > MAX_DEPTH:
@@ -118,14 +113,17 @@ class _Reader:
         kind, value = self.next
         if kind == "op":
             return value == "|" and not self._bars
+        if self._integrals and self.next == _DIFFERENTIAL and self._peek(1).kind == "sym":
+            return False
         # A second number side by side is a slip or a table, not a product.
-        return kind in ("sym", "const", "func", "cmd", "open") and value != "matrix"
+        return (
+            kind in ("sym", "const", "func", "cmd", "open", "bound") and value not in _ENVIRONMENTS
+        )
 
     def _power(self) -> Ast:
         base = self._postfix(self._primary())
-        if self.next != ("op", "^"):
+        if not self._took("op", "^"):
             return base
-        self._take()
         return self._postfix(("pow", base, self._script()))
 
     def _postfix(self, tree: Ast) -> Ast:
@@ -144,9 +142,8 @@ class _Reader:
             minus = self._take().value == "-"
             return ("neg", self._script()) if minus else self._script()
         tree = self._primary()
-        if self.next != ("op", "^"):
+        if not self._took("op", "^"):
             return tree
-        self._take()
         self._deeper(1)
         self._depth += 1
         tree = ("pow", tree, self._script())
@@ -165,13 +162,11 @@ class _Reader:
         return tree
 
     def _num(self, token: Token) -> Ast:
-        if self.next == ("op", "_"):
-            self._take()
-            base = self._script()
-            if base[0] != "num" or not (token.value + base[1]).isdigit():
-                raise Unreadable("a subscript that is no number base")
-            return ("base", token.value, base[1])
         return self._mixed(token) or ("num", token.value)
+
+    def _base(self, token: Token) -> Ast:
+        digits, _, radix = token.value.partition("_")
+        return ("base", digits, radix)
 
     def _mixed(self, token: Token) -> Ast | None:
         """``2\\frac{1}{3}`` and ``2 1/3``: a whole number and a proper fraction."""
@@ -192,8 +187,9 @@ class _Reader:
 
     def _sym(self, token: Token) -> Ast:
         name = token.value
-        if self.next == ("op", "_"):
-            self._take()
+        if name == "C" and (chosen := self._combinations()):
+            return chosen
+        if self._took("op", "_"):
             name += "_" + self._raw_script()
         while self.next == ("post", "'"):
             name += self._take().value
@@ -201,12 +197,29 @@ class _Reader:
             return ("apply", name, *self._arguments())
         return ("sym", name)
 
+    def _combinations(self) -> Ast | None:
+        """``C_{10}^{3}`` and ``C(10, 3)`` choose 3 of 10; any other C is a letter."""
+        start = self._at
+        if self._took("op", "_"):
+            first = self._primary()
+            if self._took("op", "^"):
+                return ("fn", "binom", first, self._script())
+        elif self.next.value == "(":
+            closing = next(
+                (at for at in range(start, len(self._tokens)) if self._tokens[at].value == ")"), 0
+            )
+            inside = self._tokens[start:closing]
+            if sum(token.value == "," for token in inside) == 1:
+                return ("fn", "binom", *self._arguments())
+        self._at = start
+        return None
+
     def _raw_script(self) -> str:
         """A subscript, which names rather than computes: its tokens as text."""
         first = self._take()
         if first.value != "{":
             return first.value
-        parts: list[str] = []
+        written: list[str] = []
         depth = 1
         while True:
             token = self._take()
@@ -214,8 +227,8 @@ class _Reader:
                 raise Unreadable("a subscript that never closes")
             depth += {"{": 1, "}": -1}.get(token.value, 0)
             if depth == 0:
-                return "".join(parts)
-            parts.append(token.value)
+                return "".join(written)
+            written.append(token.value)
 
     def _const(self, token: Token) -> Ast:
         if self.next == ("op", "_"):  # i_1 and e_1 are names
@@ -223,14 +236,14 @@ class _Reader:
         return ("const", token.value)
 
     def _open(self, token: Token) -> Ast:
-        if token.value not in _CLOSES:
+        if token.value not in _CLOSES or token.value == "\\{":
             raise Unreadable(f"{token.value!r} inside an expression")
         tree = self._inside(_CLOSES[token.value])
         return ("fn", _WRAPPED[token.value], tree) if token.value in _WRAPPED else tree
 
     def _inside(self, closing: str) -> Ast:
         bars, self._bars = self._bars, 0
-        tree = self.sum()
+        tree = self.whole() if closing == "}" else self.sum()
         self._bars = bars
         self._expect(closing)
         return tree
@@ -245,19 +258,18 @@ class _Reader:
         return ("fn", "abs", tree)
 
     def _arguments(self) -> list[Ast]:
-        self._expect("(")
+        """``(a, b)``, and ``\\{a, b\\}`` after max, min, gcd."""
+        closing = _CLOSES[self._take().value]
         bars, self._bars = self._bars, 0
         arguments = [self.sum()]
-        while self.next == ("sep", ","):
-            self._take()
+        while self._took("sep", ","):
             arguments.append(self.sum())
         self._bars = bars
-        self._expect(")")
+        self._expect(closing)
         return arguments
 
     def _cmd(self, token: Token) -> Ast:
-        first, second = self._argument(), self._argument()
-        return ("div", first, second) if token.value == "frac" else ("fn", "binom", first, second)
+        return _command(token.value, self._argument(), self._argument())
 
     def _argument(self) -> Ast:
         """What a command applies to: ``{...}`` or one item."""
@@ -270,18 +282,15 @@ class _Reader:
         name = token.value
         if name == "sqrt":
             return self._root()
-        base = None
-        if name == "log" and self.next == ("op", "_"):
-            self._take()
-            base = self._script()
-        power = None
-        if self.next == ("op", "^"):
-            self._take()
-            power = self._script()
-        if power == ("neg", ("num", "1")) and name in _INVERSE:
+        base = self._script() if name == "log" and self._took("op", "_") else None
+        power = self._script() if self._took("op", "^") else None
+        if power == _MINUS_ONE and name in _INVERSE:
             name, power = _INVERSE[name], None
-        arguments = self._arguments() if self.next.value == "(" else [self._bare_argument()]
-        tree: Ast = ("fn", name, *arguments, *([base] if base else []))
+        listed = self.next.value in ("(", "\\{") or (
+            self.next.value == "{" and name in ("max", "min", "gcd", "lcm")
+        )
+        arguments = self._arguments() if listed else [self._bare_argument()]
+        tree = _function(name, arguments, base)
         return ("pow", tree, power) if power else tree
 
     def _bare_argument(self) -> Ast:
@@ -289,23 +298,74 @@ class _Reader:
         factors = [self._signed()]
         while self._starts_factor() and self.next.kind != "func":
             factors.append(self._power())
-        return _flat("mul", factors)
+        return flat("mul", factors)
 
     def _root(self) -> Ast:
         index: Ast | None = None
-        if self.next.value == "[":
-            self._take()
+        if self._took("open", "["):
             index = self._inside("]")
         radicand = self._argument()
         return ("fn", "root", radicand, index) if index else ("fn", "sqrt", radicand)
 
+    def _bound(self, token: Token) -> Ast:
+        """A sum, product, limit or integral; its variable is renamed to a fixed one."""
+        self._bound_variables += 1
+        name = f"bound {self._bound_variables}"
+        variable, low, high = None, _ABSENT, _ABSENT
+        while self.next.value in ("_", "^"):
+            if self._take().value == "_":
+                variable, low = self._under()
+            else:
+                high = self._script()
+        self._integrals += token.value == "int"
+        body = self._product()
+        self._integrals -= token.value == "int"
+        if token.value == "int" and self._took(*_DIFFERENTIAL):
+            variable = self._take().value
+        if variable is None:
+            raise Unreadable(f"a {token.value} without its variable")
+        self._bound_variables -= 1
+        if variable == "i":
+            body = put(body, ("const", "i"), ("sym", name))
+        return ("bound", token.value, low, high, rename(body, {variable: name}))
 
+    def _under(self) -> tuple[str | None, Ast]:
+        """``_{k=1}``, ``_{x \\to 0}``: the variable and where it starts."""
+        if not self._took("open", "{"):
+            return None, self._primary()
+        variable = None
+        if self.next.kind in ("sym", "const") and self._peek(1).value in ("=", "→"):
+            variable = self._take().value
+            self._take()
+        start = self.sum()
+        self._expect("}")
+        return variable, start
+
+
+def _command(name: str, first: Ast, second: Ast) -> Ast:
+    return ("div", first, second) if name == "frac" else ("fn", "binom", first, second)
+
+
+def _function(name: str, arguments: list[Ast], base: Ast | None) -> Ast:
+    if name == "cis" and len(arguments) == 1:
+        sine: Ast = ("mul", ("const", "i"), ("fn", "sin", *arguments))
+        return ("add", ("fn", "cos", *arguments), sine)
+    if name == "cbrt" and len(arguments) == 1:
+        return ("fn", "root", *arguments, ("num", "3"))
+    if name == "log" and base == ("const", "e"):
+        return ("fn", "ln", *arguments)
+    return ("fn", name, *arguments, *([base] if base else []))
+
+
+_ENVIRONMENTS = frozenset(("matrix", "determinant", "cases", "lines", "\\{"))
 _PRIMARIES = {
     "num": _Reader._num,
+    "base": _Reader._base,
     "sym": _Reader._sym,
     "const": _Reader._const,
     "open": _Reader._open,
     "op": _Reader._op,
     "cmd": _Reader._cmd,
     "func": _Reader._func,
+    "bound": _Reader._bound,
 }

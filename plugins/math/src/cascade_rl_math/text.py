@@ -33,39 +33,53 @@ _NOTHING = (
 _WITH_ARGUMENT = r"color|hspace|vspace|phantom|hphantom|vphantom|label|tag|textcolor|cline"
 _UNWRAPPED = r"mathbin|mathrel|mathop|mathopen|mathclose|mathord|mathpunct|underline|ensuremath"
 
-_COSMETIC = (
-    (re.compile(r"(?<!\\)\\\\(?=[a-zA-Z]{2})"), r"\\"),  # doubled by a careless JSON writer
-    (re.compile(rf"\\(?:{_SIZES})(?![a-zA-Z])\s*\.?"), ""),
-    (re.compile(rf"\\(?:{_NOTHING})(?![a-zA-Z])\*?"), " "),
-    (re.compile(rf"\\(?:{_WITH_ARGUMENT})\*?\s*\{{[^{{}}]*\}}"), " "),
-    (re.compile(rf"\\(?:{_UNWRAPPED})\s*\{{([^{{}}]*)\}}"), r"\1"),
-    (re.compile(r"\\(?:[dtc]frac|nicefrac|sfrac|xfrac)(?![a-zA-Z])"), r"\\frac"),
-    (re.compile(r"\\[dt]binom(?![a-zA-Z])"), r"\\binom"),
-    (re.compile(r"(?<![\\_^])\{([-+,.:=/<>])\}"), r"\1"),
-    (re.compile(r"(?<!\\)\\!"), ""),
-    (re.compile(r"(?<=\d)(?:\\[,;: ]|~|[\u2009\u202f\u00a0])(?=\d{3}(?!\d))"), ","),
-    (re.compile(r"\\(?:qquad|quad|enspace|thinspace|enskip)(?![a-zA-Z])"), " "),
-    (re.compile(r"(?<!\\)\\[,;:> /]|(?<!^)~|[\u2000-\u200a\u202f\u00a0\u3000]"), " "),
-    (re.compile(r"\^\s*(?:\{\s*\\(?:circ|degree)\s*\}|\\(?:circ|degree)\b)"), r"\\degree "),
-    (re.compile(r"(?<=\d)\s*\^\s*(?:\{\s*[oO]\s*\}|[oO](?![a-zA-Z]))"), r"\\degree "),
-    (re.compile(r"(?<=[\w)}\]])\s*\*\*\s*(?=[\w({\\-])"), "^"),
-    (re.compile(r"!=(?!=)|\\ne(?![a-zA-Z])|\\not\s*="), r"\\neq "),
-    (re.compile(r"<=|=<"), r"\\leq "),
-    (re.compile(r">="), r"\\geq "),
-    (re.compile(r"==+"), "="),
-    (re.compile(r"\bper ?cent\b"), "%"),
-    (re.compile(r"(?<=\d)\s*(?:degrees?|deg)\b(?! [CF]\b)"), r"\\degree "),
-    (re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)"), r"\\times "),
-    (re.compile(r"\\frac\s*(\d)\s*(\d)"), r"\\frac{\1}{\2}"),
-    (re.compile(r"\\frac\s*(\d)"), r"\\frac{\1}"),
-    (re.compile(r"(\\frac\s*\{[^{}]*\})\s*(\d)"), r"\1{\2}"),
-    (re.compile(r"\\sqrt\s*(\d)"), r"\\sqrt{\1}"),
-    (re.compile(r"\(\s*(?:\\(?:bmod|mod|pmod)|\\text\s*\{\s*mod\s*\}|mod)\s+([^()]*)\)"),
-     r"\\pmod{\1}"),
-    (re.compile(r"\((\d+)\)\s*_"), r"\1_"),
-    (re.compile(r"[\^_]\s*(?:\{\s*\}\s*)?$|[\^_]\{\s*\}"), " "),  # a script that shows nothing
+#: (what must occur for the rule to apply, pattern, replacement)
+_COSMETIC = tuple(
+    (sign, re.compile(pattern), plain)
+    for sign, pattern, plain in (
+        ("\\\\", r"(?<!\\)\\\\(?=[a-zA-Z]{2})", r"\\"),  # doubled by a careless JSON writer
+        ("\\", rf"\\(?:{_SIZES})(?![a-zA-Z])\s*\.?", ""),
+        ("\\", rf"\\(?:{_NOTHING})(?![a-zA-Z])\*?", " "),
+        ("\\", rf"\\(?:{_WITH_ARGUMENT})\*?\s*\{{[^{{}}]*\}}", " "),
+        ("\\", rf"\\(?:{_UNWRAPPED})\s*\{{([^{{}}]*)\}}", r"\1"),
+        ("frac", r"\\(?:[dtc]frac|nicefrac|sfrac|xfrac)(?![a-zA-Z])", r"\\frac"),
+        ("binom", r"\\[dt]binom(?![a-zA-Z])", r"\\binom"),
+        ("{", r"(?<![\\_^a-zA-Z])\{([-+,.:=/<>])\}", r"\1"),
+        ("{", r"(?<=\d)\s*\{\s*,\s*\}\s*(?=\d)", ","),
+        ("\\!", r"(?<!\\)\\!", ""),
+        ("\\", r"(?<=\d)\\[,;: ](?=\d{3}(?!\d))", ","),
+        ("~", r"(?<=\d)~(?=\d{3}(?!\d))", ","),
+        ("\\", r"\\(?:qquad|quad|enspace|thinspace|enskip)(?![a-zA-Z])", " "),
+        ("\\", r"(?<!\\)\\[,;:> /]", " "),
+        ("~", r"(?<!^)~", " "),
+        ("\\", r"\^\s*(?:\{\s*\\(?:circ|degree)\s*\}|\\(?:circ|degree)\b)", r"\\degree "),
+        ("^", r"(?<=\d)\s*\^\s*(?:\{\s*[oO]\s*\}|[oO](?![a-zA-Z]))", r"\\degree "),
+        ("**", r"(?<=[\w)}\]])\s*\*\*\s*(?=[\w({\\-])", "^"),
+        ("!=", r"!=(?!=)", r"\\neq "),
+        ("\\", r"\\ne(?![a-zA-Z])|\\not\s*=", r"\\neq "),
+        ("<", r"<=|=<", r"\\leq "),
+        (">", r">=", r"\\geq "),
+        ("==", r"==+", "="),
+        ("cent", r"\bper ?cent\b", "%"),
+        ("deg", r"(?<=\d)\s*(?:degrees?|deg)\b(?! [CF]\b)", r"\\degree "),
+        ("10", r"(?<=\d)\s*[xX]\s*(?=10\s*\^)", r"\\times "),
+        ("frac", r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}"),
+        ("frac", r"\\frac\s*(\d)", r"\\frac{\1}"),
+        ("frac", r"(\\frac\s*\{[^{}]*\})\s*(\d)", r"\1{\2}"),
+        ("sqrt", r"\\sqrt\s*(\d)", r"\\sqrt{\1}"),
+        ("mod", r"\(\s*(?:\\(?:bmod|mod|pmod)|\\text\s*\{\s*mod\s*\}|mod)\s+([^()]*)\)",
+         r"\\pmod{\1}"),
+        ("_", r"(?:\\text\s*\{|\()([\dA-F]*\d[\dA-F]*)[)}]\s*_", r"\1_"),
+        ("to", r"^(\d+)\s*(?:\\text\s*\{\s*to\s*\}|to)\s*(\d+)$", r"\1:\2"),
+        ("mapsto", r"^\s*([a-zA-Z])\s*:\s*([a-z])\s*\\mapsto(?![a-zA-Z])", r"\1(\2)="),
+        ("^", r"\^\s*(?:\{\s*\}\s*)?$|\^\{\s*\}", " "),  # a script that shows nothing
+        ("_", r"_\s*(?:\{\s*\}\s*)?$|_\{\s*\}", " "),
+    )
 )  # fmt: skip
 
+_PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_DIGIT_SPACE = re.compile(r"(?<=\d)[\u2009\u202f\u00a0](?=\d{3}(?!\d))")
+_WIDE_SPACE = re.compile(r"[\u2000-\u200a\u202f\u00a0\u3000]")
 _DELIMITERS = re.compile(r"(?<!\\)(?:\$\$?|\\[\[\]()])")
 _BOLD = re.compile(r"(?<![\w)}\]*])(\*\*|__|`)([^*`]+)\1(?![\w({*])")
 _ITALIC = re.compile(r"\*([^*\s]+)\*")
@@ -78,20 +92,31 @@ def normalise(text: str) -> str:
 
     Raises ``Unreadable`` for control characters and for marks that reorder what is shown.
     """
-    text = visible(text)
+    if _PLAIN_NUMBER.fullmatch(text):
+        return text
+    text = _narrow_spaces(visible(text))
     text = _one_sided_braces(_unmarked(text.strip()))
     text = _DELIMITERS.sub(" ", text)
-    for pattern, plain in _COSMETIC:
-        text = pattern.sub(plain, text)
+    for sign, pattern, plain in _COSMETIC:
+        if sign in text:
+            text = pattern.sub(plain, text)
     return _without_full_stop(_outward_brackets(" ".join(text.split())))
+
+
+def _narrow_spaces(text: str) -> str:
+    """Typographic spaces: between groups of three digits, as in 1 234 567, a separator."""
+    if text.isascii():
+        return text
+    return _WIDE_SPACE.sub(" ", _DIGIT_SPACE.sub(",", text))
 
 
 def visible(text: str) -> str:
     """The text in ASCII where it can be, without invisible characters."""
-    if _REORDERING.search(text):
+    if not text.isascii() and _REORDERING.search(text):
         raise Unreadable("marks that reverse the reading order")
-    for pattern, plain in _LOST_BACKSLASH:
-        text = pattern.sub(plain, text)
+    if not text.isprintable():
+        for pattern, plain in _LOST_BACKSLASH:
+            text = pattern.sub(plain, text)
     if found := _CONTROL.search(text):
         raise Unreadable(f"a control character, U+{ord(found.group()):04X}")
     return to_latex(text.translate(_INVISIBLE))
@@ -102,7 +127,9 @@ def plain_words(text: str) -> str:
 
     For comparing answers in words: x and X, 1.5 and 15, pi and minus pi stay apart.
     """
-    text = re.sub(r"\\(?:text|mathrm|mathbf|mbox|textbf|textit|textrm)\s*\{([^{}]*)\}", r" \1 ", text)
+    text = re.sub(
+        r"\\(?:text|mathrm|mathbf|mbox|textbf|textit|textrm)\s*\{([^{}]*)\}", r" \1 ", text
+    )
     text = re.sub(r"[$*.,;:!?'\"]+(?=\s|$)|^[\s$*]+", " ", text)
     words = " ".join(text.casefold().split())
     return words if re.fullmatch(r"[^\W\d_]{2,}(?:[- ][^\W\d_]+)*", words) else ""
@@ -147,7 +174,7 @@ def _outward_brackets(text: str) -> str:
 
 def _without_full_stop(text: str) -> str:
     text = text.rstrip()
-    while text.endswith((".", ",", ";", ":", "?")) and not text.endswith("..."):
+    while text.endswith((".", ",", ";", ":")) and not text.endswith("..."):
         text = text[:-1].rstrip()
     if text.endswith("\\\\"):
         return text[:-2].rstrip()

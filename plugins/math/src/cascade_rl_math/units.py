@@ -30,14 +30,14 @@ class Unit(NamedTuple):
 
 #: Names and factors of the units of each dimension; currencies are dimensions of their own.
 _ROWS: tuple[tuple[Powers, str], ...] = (
-    ({"length": 1}, "nm 1/1000000000|mm millimeter millimetre 1/1000|cm centimeter centimetre 1/100"
-     "|dm decimeter decimetre 1/10|m meter metre 1|km kilometer kilometre 1000"
-     "|in inch inche 127/5000|ft foot feet 381/1250|yd yard 1143/1250|mi mile 201168/125"),
+    ({"length": 1}, ("mm millimeter millimetre 1/1000|cm centimeter centimetre 1/100"
+     "|nm 1/1000000000|dm decimeter decimetre 1/10|m meter metre 1|km kilometer kilometre 1000"
+     "|in inch inche 127/5000|ft foot feet 381/1250|yd yard 1143/1250|mi mile 201168/125")),
     ({"length": 3}, "ml mL milliliter millilitre 1/1000000|l L liter litre 1/1000"),
-    ({"mass": 1}, "mg milligram 1/1000000|g gram 1/1000|kg kilogram 1|ton tonne 1000"
-     "|lb pound 45359237/100000000|oz ounce 45359237/1600000000"),
-    ({"time": 1}, "ms millisecond 1/1000|s sec second 1|min minute 60|h hr hour 3600|day 86400"
-     "|week 604800|month 2629746|year yr 31556952"),
+    ({"mass": 1}, ("mg milligram 1/1000000|g gram 1/1000|kg kilogram 1|ton tonne 1000"
+     "|lb pound 45359237/100000000|oz ounce 45359237/1600000000")),
+    ({"time": 1}, ("ms millisecond 1/1000|s sec second 1|min minute 60|h hr hour 3600|day 86400"
+     "|week 604800|month 2629746|year yr 31556952")),
     ({"length": 1, "time": -1}, "mph 1397/3125|kph 5/18"),
     ({"mass": 1, "length": 1, "time": -2}, "N newton 1"),
     ({"mass": 1, "length": 2, "time": -2}, "J joule 1|kJ kilojoule 1000"),
@@ -73,7 +73,7 @@ def _table() -> dict[str, tuple[Powers, Fraction]]:
 _UNITS = _table()
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3}
 _RAISED = {"squared": 2, "cubed": 3}
-_PIECE = re.compile(r"[^\W\d_]+|\^\s*\{?\s*-?\s*\d+\s*\}?|/")
+_PIECE = re.compile(r"[^\W\d_]+|(?<=[a-zA-Z])\d|\^\s*\{?\s*-?\s*\d+\s*\}?|/")
 _LARGEST_POWER = 9
 
 
@@ -95,7 +95,7 @@ def spelled(tokens: Sequence[Token], bare: bool = False) -> Unit | None:
         times = 0
         if piece in ("/", "per"):
             sign, last = -1, None
-        elif piece.startswith("^") or piece in _RAISED:
+        elif piece[0] in "^123456789" or piece in _RAISED:
             times = (_RAISED.get(piece) or int(re.sub(r"[^-\d]", "", piece))) - 1
         elif piece in _POWERS:
             ahead = _POWERS[piece]

@@ -46,7 +46,7 @@ _OPERATORS = {
 _RELATIONS = {
     "leq": "≤", "le": "≤", "leqslant": "≤", "leqq": "≤", "geq": "≥", "ge": "≥", "geqslant": "≥",
     "geqq": "≥", "lt": "<", "gt": ">", "neq": "≠", "approx": "≈", "simeq": "≈", "doteq": "≈",
-    "in": "∈", "equiv": "≡",
+    "in": "∈", "equiv": "≡", "to": "→", "rightarrow": "→", "longrightarrow": "→",
 }  # fmt: skip
 _OPENINGS = {
     "{": "\\{", "lbrace": "\\{", "lfloor": "⌊", "lceil": "⌈", "langle": "⟨", "lbrack": "[",
@@ -118,7 +118,8 @@ LEAD_IN = frozenset((
     "only", "the", "final", "answer", "answers", "is", "are", "so", "thus", "hence", "therefore",
     "solution", "solutions", "value", "values", "area", "volume", "length", "total", "equals",
     "we", "get", "have", "option", "choice", "number", "that", "and", "then", "result", "exactly",
-    "equal", "to", "there", "a", "perimeter", "probability", "sum", "product", "it", "them",
+    "our", "my", "correct", "required", "desired", "equal", "to", "there", "a", "perimeter",
+    "probability", "sum", "product", "it", "them",
 ))  # fmt: skip
 #: Words that change what a value means; with one of these beside it, it is not the value.
 CHANGING = frozenset((
@@ -127,24 +128,29 @@ CHANGING = frozenset((
     "around", "between", "unless", "if", "when", "but", "either", "neither", "nor", "maybe",
     "perhaps", "possibly", "probably", "might", "may", "could", "where", "mod", "modulo",
     "undefined", "false", "wrong", "incorrect", "instead", "rather", "rounded", "isn", "aren",
-    "cannot", "alternatively", "otherwise", "without", "both", "exceeds", "up", "within", "any",
+    "cannot", "alternatively", "otherwise", "without", "both", "exceeds", "up", "within",
     "impossible", "doesn", "can't",
 ))  # fmt: skip
 QUALIFIERS = frozenset(("for", "where", "with"))
 BIG_SETS = frozenset(("set R", "set Z", "set N", "set Q", "set C"))
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
-}
+_NUMBERS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen",
+    "nineteen", "twenty",
+)  # fmt: skip
+NUMBER_WORDS = {word: str(value) for value, word in enumerate(_NUMBERS)}
 #: Answers that say that nothing fits.
 NOTHING_FITS = frozenset((
     "no solution", "no solutions", "no real solution", "no real solutions", "none", "empty set",
     "no such numbers", "no integer solutions", "the empty set", "no roots", "no real roots",
     "there are no solutions", "there is no solution", "no solution exists", "no solutions exist",
     "no values", "no such values",
+))  # fmt: skip
+#: Answers of several words that are always written so.
+PHRASES = frozenset((
+    "does not exist", "not enough information", "cannot be determined", "none of these",
+    "none of the above", "all of the above", "not a function", "infinitely many solutions",
+    "neither even nor odd", "no upper bound", "it does not exist", "does not converge",
 ))  # fmt: skip
 EVERY_REAL = frozenset((
     "all real numbers", "all reals", "all real values", "real numbers", "any real number",
