@@ -1,0 +1,404 @@
+"""Programs that mean harm: each is contained, the next answer is judged right, nothing is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cascade_rl.sandbox import Call, Limits, Program, Status, TestRun, open_sandbox
+from cascade_rl.sandbox.bubblewrap import BubblewrapSandbox
+
+if shutil.which("bwrap") is None:
+    pytest.skip("needs bubblewrap: apt-get install bubblewrap", allow_module_level=True)
+
+GIVEN = Path(__file__).parents[3] / "shared" / "hostile"
+ADD = Program("a, b = map(int, input().split())\nprint(a + b)\n")
+ONE_TWO = TestRun(stdin=b"1 2\n")
+LIMITS = Limits(cpu_s=0.5, wall_s=1, memory_mb=128, output_kb=256, processes=32)
+
+
+@pytest.fixture(scope="module", params=["cgroups", "no cgroups"])
+def sandbox(request):
+    with BubblewrapSandbox(1, use_cgroups=request.param == "cgroups") as opened:
+        yield opened
+
+
+def run(sandbox, source, test=ONE_TWO, limits=LIMITS, language="python"):
+    (outcome,) = sandbox.run(Program(source, language), [test], limits)
+    return outcome
+
+
+def still_well(sandbox):
+    (after,) = sandbox.run(ADD, [ONE_TWO])
+    return (after.status, after.stdout, after.survivors) == (Status.OK, b"3\n", 0)
+
+
+#: What the name of a given program begins with -> the statuses it may have.
+GIVEN_STATUS = {
+    "h01": {"TLE", "RE"},
+    "h02": {"MLE"},
+    "h03": {"MLE"},
+    "h04": {"OLE"},
+    "h05": {"RE"},
+    "h08": {"RE"},
+    "h17": {"ILE"},
+    "h18": {"TLE"},
+    "h20": {"OLE"},
+    "h21": {"TLE", "RE", "OK"},
+    "h22": {"RE"},
+    "h24": {"ILE"},
+    "h25": {"MLE", "TLE", "RE"},
+    "h27": {"TLE"},
+    "h40": {"TLE", "RE"},
+    "h41": {"MLE"},
+    "h42": {"CE"},
+    "h44": {"CE"},
+}
+
+
+@pytest.mark.skipif(not GIVEN.is_dir(), reason="needs ../shared/hostile beside the repository")
+@pytest.mark.parametrize("path", sorted(GIVEN.glob("h*")), ids=lambda path: path.stem)
+def test_given(sandbox, path):
+    language = "python" if path.suffix == ".py" else "cpp17"
+    if language not in sandbox.languages():
+        pytest.skip("g++ is not installed")
+    outcome = run(sandbox, path.read_text(), language=language)
+    assert outcome.status in GIVEN_STATUS.get(path.stem[:3], {"OK"}), outcome
+    assert not (outcome.ok and outcome.stdout.split() == [b"3"])
+    assert still_well(sandbox)
+
+
+_LIBC = "import ctypes, os\nc = ctypes.CDLL(None, use_errno=True)\n"
+
+REFUSED = {
+    "unshare": _LIBC + "print(c.unshare(0x10000000))",
+    "clone with a user namespace": _LIBC + "print(c.syscall(56, 0x10000011, 0, 0, 0, 0))",
+    "clone3": _LIBC + "print(c.syscall(435, 0, 0))",
+    "mount": _LIBC + "print(c.mount(b'none', b'/', b'tmpfs', 0, None))",
+    "ptrace of the guard": _LIBC + "print(c.ptrace(16, 1, 0, 0))",
+    "limits of the guard": _LIBC + "print(c.prlimit(1, 7, ctypes.create_string_buffer(16), None))",
+    "a socket": _LIBC + "print(c.socket(2, 1, 0))",
+    "a netlink socket": _LIBC + "print(c.socket(16, 3, 0))",
+    "shared memory": _LIBC + "print(c.shmget(1, 4096, 0o1600))",
+    "a message queue": _LIBC + "print(c.mq_open(b'/x', 0o102, 0o600, None))",
+    "io_uring": _LIBC + "print(c.syscall(425, 8, ctypes.create_string_buffer(120)))",
+    "a key": _LIBC + "print(c.syscall(248, b'user', b'x', b'y', 1, -3))",
+    "bpf": _LIBC + "print(c.syscall(321, 0, 0, 0))",
+    "personality": _LIBC + "print(c.personality(0x0040000))",
+    "more privileges": "import os\ntry: os.setuid(0); print(0)\nexcept OSError: print(-1)",
+    "a higher limit": "import resource as r\ntry: r.setrlimit(r.RLIMIT_CPU, (99, 99)); print(0)\n"
+    "except (OSError, ValueError): print(-1)",
+}  # fmt: skip
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the numbers are those of x86_64")
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_refused(sandbox, name):
+    assert run(sandbox, REFUSED[name]).stdout == b"-1\n"
+    assert still_well(sandbox)
+
+
+def test_no_path_can_be_written(sandbox):
+    source = """
+import os
+made = []
+def attempt(path, flags):
+    try:
+        os.close(os.open(path, flags, 0o600))
+        made.append(path)
+    except OSError:
+        pass
+for folder, _, files in os.walk("/", onerror=None):
+    if folder.count("/") > 3 and not folder.startswith(("/dev", "/proc/1/", "/proc/self/")):
+        continue
+    attempt(folder + "/mark", os.O_CREAT | os.O_RDWR)
+    attempt(folder, os.O_TMPFILE | os.O_RDWR)
+    for name in files:
+        if not folder.startswith(("/proc", "/dev")):
+            attempt(folder + "/" + name, os.O_WRONLY)
+for path in ("/proc/self/oom_score_adj", "/proc/1/oom_score_adj", "/proc/sys/kernel/core_pattern",
+             "/proc/self/uid_map", "/dev/full", "/dev/zero", "/dev/random", "/dev/tty"):
+    attempt(path, os.O_WRONLY)
+print(made)
+"""
+    outcome = run(sandbox, source, limits=Limits(cpu_s=20, wall_s=30))
+    assert outcome.stdout == b"[]\n", outcome
+
+
+def test_no_state_is_left_between_runs(sandbox):
+    source = """
+import ctypes, mmap, multiprocessing.shared_memory as shared, os
+for path in ("/tmp/x", "/dev/shm/x", "/x", "/var/tmp/x"):
+    try: os.mkdir(path)
+    except OSError: pass
+    try: os.symlink("/etc", path)
+    except OSError: pass
+try: shared.SharedMemory("x", create=True, size=4096); print("kept")
+except OSError: pass
+fd = os.memfd_create("x"); os.write(fd, b"x"); os.set_inheritable(fd, True)
+print([p for p in ("/tmp/x", "/dev/shm/x", "/x", "/var/tmp/x") if os.path.lexists(p)])
+"""
+    for _ in range(2):
+        assert run(sandbox, source).stdout == b"[]\n"
+
+
+def test_only_three_descriptors_are_open(sandbox):
+    source = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd'))[:-1])"
+    assert run(sandbox, source).stdout == b"[0, 1, 2]\n"
+    native = (
+        "#include <fcntl.h>\n#include <cstdio>\n"
+        "int main() { for (int i = 3; i < 300; i++) if (fcntl(i, F_GETFD) != -1) puts(\"open\"); }"
+    )  # fmt: skip
+    if "cpp17" in sandbox.languages():
+        outcome = run(sandbox, native, language="cpp17")
+        assert (outcome.status, outcome.stdout) == (Status.OK, b"")
+
+
+def test_the_guard_cannot_be_read(sandbox):
+    source = """
+import os
+seen = []
+for name in ("mem", "environ", "maps", "auxv", "fd/100", "cwd", "root/etc", "syscall", "stack"):
+    try: open("/proc/1/" + name, "rb").read(1); seen.append(name)
+    except OSError: pass
+try: seen += os.listdir("/proc/1/fd")
+except OSError: pass
+print(seen)
+"""
+    assert run(sandbox, source).stdout == b"[]\n"
+
+
+def test_what_earlier_runs_read_and_wrote_is_nowhere_in_memory(sandbox):
+    secret = b"SECRET" + os.urandom(12).hex().encode()
+    echo = "import sys; text = sys.stdin.read(); print(text); print(text, file=sys.stderr)"
+    (first,) = sandbox.run(Program(echo), [TestRun(stdin=secret * 50)])
+    assert first.stdout.count(secret) == 50
+    called = TestRun(call=Call("f", (secret.decode() * 20,)))
+    (second,) = sandbox.run(Program("def f(x): return x + x"), [called])
+    assert second.value == secret.decode() * 40
+    search = """
+import ctypes, re
+wanted = input().encode()[::-1]
+hits = 0
+for line in open("/proc/self/maps").readlines():
+    first, last, kind = re.match(r"(\\w+)-(\\w+) (\\S+)", line).groups()
+    if "r" in kind and "[v" not in line:
+        memory = ctypes.string_at(int(first, 16), int(last, 16) - int(first, 16))
+        hits += memory.count(wanted)
+        del memory
+print(hits)
+"""
+    (third,) = sandbox.run(Program(search), [TestRun(stdin=secret[::-1])], Limits(cpu_s=10))
+    assert int(third.stdout) <= 4, third  # its own copies of what it looks for
+    control = search.replace(
+        "hits = 0", "hits = 0; mine = [bytes(wanted) + b'!' for _ in range(9)]"
+    )
+    (fourth,) = sandbox.run(Program(control), [TestRun(stdin=secret[::-1])], Limits(cpu_s=10))
+    assert int(fourth.stdout) >= int(third.stdout) + 9, fourth
+
+
+def test_the_stack_holds_nothing_of_other_tests(sandbox):
+    source = """
+import sys, gc
+frame, words = sys._getframe(), []
+while frame:
+    words += [repr(frame.f_locals), repr(list(frame.f_globals))]
+    frame = frame.f_back
+words += [repr(o) for o in gc.get_objects() if isinstance(o, (dict, list, tuple, bytes, str))]
+print(any("".join(["OTH", "ER1"]) in word for word in words))
+"""
+    tests = [TestRun(stdin=b"OTHER1"), TestRun(stdin=b"OTHER2")]
+    outcomes = list(sandbox.run(Program(source), tests, Limits(cpu_s=20)))
+    assert [o.stdout for o in outcomes] == [b"False\n", b"False\n"]
+
+
+DAEMON = """
+import os, signal, time
+for number in range(1, 65):
+    try: number == signal.SIGCHLD or signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True: time.sleep(1)
+    os._exit(0)
+os.wait()
+print("3")
+"""
+
+
+def test_a_daemon_is_killed_and_counted(sandbox):
+    outcome = run(sandbox, DAEMON)
+    assert (outcome.status, outcome.survivors) == (Status.OK, 1)
+    alone = run(sandbox, "import os; print([p for p in os.listdir('/proc') if p.isdigit()])")
+    assert alone.stdout.count(b"'") == 4  # process 1 and itself
+
+
+LASTING = {
+    "stops itself": ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", {Status.ILE}),
+    "interrupts the guard": (
+        "import os, signal\nfor n in range(1, 65):\n  try: os.kill(1, n)\n  except OSError: pass\n"
+        "print(os.getppid())",
+        {Status.OK},
+    ),
+    "many threads": (
+        "import threading, time\n"
+        "for _ in range(999): threading.Thread(target=time.sleep, args=(99,)).start()",
+        {Status.RE, Status.ILE},
+    ),
+    "a tree of forks": ("import os\nfor _ in range(99): os.fork()\nwhile True: pass", None),
+    "fork and exit for ever": ("import os\nwhile True:\n  if os.fork(): os._exit(0)", None),
+    "memory in files": (
+        "import os\nkept = []\nwhile True:\n  fd = os.memfd_create('x'); kept.append(fd)\n"
+        "  os.write(fd, b'x' * 200_000)",
+        {Status.RE, Status.MLE},
+    ),
+    "shared memory": (
+        "import mmap\nkept = []\nwhile True:\n"
+        "  m = mmap.mmap(-1, 1 << 22); m.write(b'x' * (1 << 22)); kept.append(m)",
+        {Status.MLE},
+    ),
+    "a sparse output": ("import os; os.ftruncate(1, 1 << 40); print(3)", {Status.RE, Status.OLE}),
+    "output beyond the end": (
+        "import os; os.lseek(1, 1 << 40, 0); os.write(1, b'3')",
+        {Status.RE, Status.OLE},
+    ),
+    "closes everything": ("import os; os.closerange(0, 99)", {Status.OK, Status.RE}),
+    "seals its output": (
+        "import fcntl; print(fcntl.fcntl(1, 1033, 15)); print(3)",
+        {Status.OK, Status.RE},
+    ),
+    "swallows everything": (
+        "import sys, os\nos.register_at_fork(after_in_child=lambda: 1 / 0)\n"
+        "sys.settrace(lambda *a: 1 / 0)\nsys.excepthook = None\n1 / 0",
+        {Status.RE},
+    ),
+    "breaks the end": (
+        "import sys, atexit, gc, os\nsys.stdout = sys.__stdout__ = sys.stderr = 5\n"
+        "gc.get_objects = None\nos._exit = None",
+        None,
+    ),
+    "an endless end": ("class A:\n  closed = property(lambda s: exec('while 1: pass'))\n"
+                       "import io\nB = type('B', (A, io.StringIO), {})\nb = B()", None),
+    "reads a device": ("open('/dev/zero', 'rb').read(-1)", {Status.MLE, Status.RE}),
+    "a deep value": ("exec('x=' + '[' * 90 + ']' * 90)\nprint(3.5)", {Status.OK}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(LASTING))
+def test_contained(sandbox, name):
+    source, allowed = LASTING[name]
+    outcome = run(sandbox, source)
+    assert outcome.status is not Status.INFRA
+    if allowed is not None:
+        assert outcome.status in allowed, outcome
+    assert still_well(sandbox)
+
+
+NATIVE = {
+    "an assembler include": ('__asm__(".incbin \\"/etc/shadow\\"");\nint main() {}', Status.CE),
+    "the compiler's environment": ('#include "/proc/self/environ"\nint main() {}', None),
+    "a shell": ('#include <cstdlib>\nint main() { return system("echo 3; cat /etc/shadow"); }',
+                None),
+    "overwrites itself": (
+        "#include <fcntl.h>\n#include <unistd.h>\nint main() { int fd = open(\"/proc/self/exe\", "
+        'O_WRONLY); return fd < 0 ? 7 : write(fd, "x", 1); }',
+        Status.RE,
+    ),
+    "a fork bomb that ends": (
+        "#include <unistd.h>\nint main() { for (int i = 0; i < 99; i++) if (fork() < 0) break; }",
+        None,
+    ),
+}  # fmt: skip
+
+
+def test_the_compiler_has_limits_too(sandbox):
+    if "cpp17" not in sandbox.languages():
+        pytest.skip("g++ is not installed")
+    source = '#include "answer.cpp"\n#include "answer.cpp"\nint main() {}'
+    outcome = sandbox.compile(Program(source, "cpp17"), Limits(cpu_s=0.5))
+    assert (outcome.status, outcome.message[:34]) == (
+        Status.CE,
+        "compiling exceeds a limit: used 0.",
+    )
+    assert still_well(sandbox)
+
+
+@pytest.mark.parametrize("name", list(NATIVE))
+def test_contained_native(sandbox, name):
+    if "cpp17" not in sandbox.languages():
+        pytest.skip("g++ is not installed")
+    source, status = NATIVE[name]
+    outcome = run(sandbox, source, language="cpp17")
+    assert status is None or outcome.status is status, outcome
+    assert outcome.status is not Status.INFRA
+    assert b"root:" not in outcome.stdout + outcome.stderr
+    assert still_well(sandbox)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import os, json\ndef f(x):\n  for fd in range(99):\n    try: os.write(fd, b'[1, 2]')\n"
+        "    except OSError: pass\n  os._exit(0)",
+        "import os\ndef f(x):\n  os.write(3, b'[' * 200_000)\n  os._exit(0)",
+        "import os\ndef f(x):\n  os.write(3, b'9' * 200_000)\n  os._exit(0)",
+        "import os\ndef f(x):\n  os.write(3, b'{\"s\": [[1]]}')\n  os._exit(0)",
+        'import os\ndef f(x):\n  os.write(3, b\'{"i": "0x1", "t": []}\')\n  os._exit(0)',
+        "import os\ndef f(x): os._exit(0)",
+        "import sys\ndef f(x): sys.exit(0)",
+        "class E:\n  def __eq__(s, o): return True\ndef f(x): return E()",
+        "def f(x):\n  x = []\n  x.append(x)\n  return x",
+        "def f(x): return f",
+    ],
+)
+def test_forged_values_are_no_values(sandbox, source):
+    outcome = run(sandbox, source, TestRun(call=Call("f", (1,))))
+    assert outcome.status is not Status.INFRA
+    assert not outcome.returned or type(outcome.value) is not int
+    assert still_well(sandbox)
+
+
+def test_subclasses_arrive_as_what_they_hold(sandbox):
+    source = """
+class L(list):
+    def __eq__(self, other): return True
+    def __iter__(self): return iter([3])
+class I(int):
+    def __eq__(self, other): return True
+    def __index__(self): return 3
+    def __int__(self): return 3
+class S(str):
+    def __str__(self): return "3"
+class F(float):
+    def __float__(self): return 3.0
+def f(): return [L([1]), I(5), S("x"), F(0.5), True]
+"""
+    outcome = run(sandbox, source, TestRun(call=Call("f")))
+    assert outcome.value == [[1], 5, "x", 0.5, True]
+    assert [type(each) for each in outcome.value] == [list, int, str, float, bool]
+
+
+def test_killing_the_guest_itself_is_no_way_to_stay_unscored(sandbox, monkeypatch):
+    """No program can kill its guest; were one to find a way, it would still be its own doing."""
+    real = sandbox._run_one.__func__.__globals__["run_request"]
+
+    def deadly(*arguments):
+        header, payload = real(*arguments)
+        return {**header, "role": "no such role"}, payload
+
+    monkeypatch.setitem(sandbox._run_one.__func__.__globals__, "run_request", deadly)
+    outcome = run(sandbox, "print('never')")
+    monkeypatch.undo()
+    assert outcome.status is Status.RE
+    assert still_well(sandbox)
+
+
+def test_answers_and_checkers_never_share_a_guest():
+    with open_sandbox("bubblewrap") as sandbox:
+        (checked,) = sandbox.check(ADD, [ONE_TWO])
+        assert checked.stdout == b"3\n"
+        assert sandbox._answers._slots[0]._guest is not sandbox._judges._slots[0]._guest

@@ -1,0 +1,141 @@
+"""Which parts of a test's code may run beside the answer: a reading of its names.
+
+A value is *the answer's* when it comes from a name that the test does not define. Code of the
+test may hand such values on, but nothing may be computed from them where the answer could
+take part: ``f(x) - 5`` would hand 5 to an object of the answer's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable
+
+#: Functions of one value that may stand round the answer's: they tell the answer nothing.
+_WRAPPERS = frozenset(
+    {"list", "tuple", "set", "frozenset", "dict", "sorted", "len", "str", "int", "float", "bool",
+     "sum", "max", "min", "abs", "round", "repr"}
+)  # fmt: skip
+_BUILTINS = frozenset(dir(builtins))
+
+
+class NotCollectable(Exception):
+    """A test must be run as it is, away from the answer."""
+
+
+class Scope:
+    """The names that a test has defined so far."""
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        self._pure = set(known)
+        self._answers: set[str] = set()
+        self._wrappers: set[str] = set()
+
+    def admit(self, statement: ast.stmt) -> bool:
+        """Take a statement that is no assert into account; False: it need not be run.
+
+        Raises ``NotCollectable``.
+        """
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            names = [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+            if "*" in names:
+                raise NotCollectable("import *")
+            self._pure.update(names)
+            self._wrappers.update(names)
+        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            self._define(statement.name, statement)
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            self._assign(statement)
+        elif isinstance(statement, ast.Expr):
+            return self._expression(statement.value)
+        else:
+            raise NotCollectable(type(statement).__name__)
+        return True
+
+    def is_answers(self, node: ast.expr, *, wrapped: bool) -> bool:
+        """Whether an expression is a value of the answer's and nothing else.
+
+        ``wrapped``: whether functions of the test's may stand round it.
+        """
+        if isinstance(node, ast.Name):
+            return node.id in self._answers
+        if isinstance(node, ast.Subscript):
+            return self.is_answers(node.value, wrapped=wrapped) and self.is_pure(node.slice)
+        if isinstance(node, ast.Attribute):
+            return self.is_answers(node.value, wrapped=wrapped)
+        if isinstance(node, ast.Call):
+            return self._called(node.func) or self._wraps(node, wrapped=wrapped)
+        return False
+
+    def is_pure(self, node: ast.AST) -> bool:
+        """Whether nothing of the answer's is in an expression."""
+        own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        bound = {
+            n.id
+            for n in ast.walk(node)
+            if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+        } | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        return own <= self._pure | _BUILTINS | bound
+
+    def _called(self, function: ast.expr) -> bool:
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        if isinstance(function, ast.Call):
+            return self._called(function.func)
+        if not isinstance(function, ast.Name):
+            return False
+        return function.id not in self._pure | _BUILTINS
+
+    def _wraps(self, node: ast.Call, *, wrapped: bool) -> bool:
+        if not node.args or not self.is_answers(node.args[0], wrapped=wrapped):
+            return False
+        rest = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in _WRAPPERS - self._pure:
+            constants = all(isinstance(value, ast.Constant) for value in rest)
+            return constants and (not rest or function.id in ("round", "sorted"))
+        if not wrapped or rest:
+            return False
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        if isinstance(function, ast.Constant):  # "".join(...)
+            return True
+        return isinstance(function, ast.Name) and function.id in self._wrappers
+
+    def _define(self, name: str, node: ast.AST) -> None:
+        self._pure.add(name)
+        if not self.is_pure(node):
+            raise NotCollectable(f"{name} uses the answer")
+        computes = (ast.Compare, ast.Sub, ast.Div, ast.Mod, ast.BitXor)
+        if not any(isinstance(child, computes) for child in ast.walk(node)):
+            self._wrappers.add(name)
+
+    def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if statement.value is None:
+            return
+        names = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+        plain = all(isinstance(target, ast.Name) for target in targets)
+        if isinstance(statement.value, ast.Lambda) and plain:
+            for name in names:
+                self._define(name, statement.value)
+        elif self.is_pure(statement.value):
+            if plain:
+                self._pure |= names
+                self._answers -= names
+        elif self.is_answers(statement.value, wrapped=False) or self._is_name(statement.value):
+            self._answers |= names
+            self._pure -= names
+        else:
+            raise NotCollectable("computes with the answer's values")
+
+    def _is_name(self, node: ast.expr) -> bool:
+        """A name of the answer's: ``candidate = f``."""
+        return isinstance(node, ast.Name) and self._called(node)
+
+    def _expression(self, node: ast.expr) -> bool:
+        if self.is_pure(node):
+            return isinstance(node, ast.Call) and ast.unparse(node.func) != "print"
+        if isinstance(node, ast.Call) and self._called(node.func):
+            return True
+        raise NotCollectable("an expression that computes with the answer's values")
