@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import typer
 
+from cascade_rl.cli.check import EPILOG as CHECK_EPILOG
+from cascade_rl.cli.check import check
 from cascade_rl.cli.domains import domains
+from cascade_rl.cli.new import EPILOG as NEW_EPILOG
+from cascade_rl.cli.new import new
 from cascade_rl.cli.plan import plan
+from cascade_rl.cli.rescore import EPILOG as RESCORE_EPILOG
+from cascade_rl.cli.rescore import rescore
+from cascade_rl.cli.sandbox import add_to as add_sandbox
 from cascade_rl.cli.score import EPILOG, score
+from cascade_rl.cli.serve import EPILOG as SERVE_EPILOG
+from cascade_rl.cli.serve import serve
+from cascade_rl.cli.why import EPILOG as WHY_EPILOG
+from cascade_rl.cli.why import why
 from cascade_rl.errors import CascadeError, PackError, RunError
 from cascade_rl.hooks import COMMAND_GROUP
 from cascade_rl.registry import Registry, import_plugin
 
-HELP = "Cascade RL: list domains, score completions, plan and run cascades."
+HELP = "Cascade RL: list domains, score and serve, plan and run cascades."
 
 #: Verbs of ours that live in another distribution: what to install for each.
 ELSEWHERE = {"run": "cascade-rl-trainer"}
 
 BUILT_IN: dict[str, tuple[Callable[..., None], str | None]] = {
+    "check": (check, CHECK_EPILOG),
     "domains": (domains, None),
+    "new": (new, NEW_EPILOG),
     "plan": (plan, None),
+    "rescore": (rescore, RESCORE_EPILOG),
     "score": (score, EPILOG),
+    "serve": (serve, SERVE_EPILOG),
+    "why": (why, WHY_EPILOG),
 }
 
 
@@ -39,6 +57,7 @@ def build_app(verb: str | None) -> typer.Typer:
     app.callback()(lambda: None)  # keeps a lone verb a verb
     for name, (function, epilog) in BUILT_IN.items():
         app.command(name, epilog=epilog)(function)
+    add_sandbox(app)
     if verb not in BUILT_IN:
         _add_announced(app, verb)
     return app
@@ -53,6 +72,10 @@ def main(arguments: list[str] | None = None) -> None:
     except CascadeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
+    except OSError as error:  # a full disk, a closed pipe: not a verdict on any sample
+        with contextlib.suppress(OSError):
+            typer.echo(f"error: {error.strerror}: {error.filename or 'the output'}", err=True)
+        os._exit(2)  # flushing what cannot be written would only fail again
 
 
 def _add_announced(app: typer.Typer, verb: str | None) -> None:

@@ -33,6 +33,7 @@ GRPO_ONLY = frozenset(
         "masked_in_group",
         "no_signal",
         "max_unscored",
+        "verl",
     }
 )
 

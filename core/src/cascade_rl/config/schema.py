@@ -210,6 +210,10 @@ class StageConfig(Record):
     max_unscored: Fraction = Field(
         default=0.02, description="Stop when more of the last 1,000 samples go unscored (min. 20)."
     )
+    verl: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="backend verl: as the cascade's `verl`, for this stage; merged after it.",
+    )
 
     @model_validator(mode="after")
     def _domains_fit_the_kind(self) -> Self:
@@ -244,7 +248,9 @@ class CascadeConfig(Record):
     output: str = Field(default="runs/{name}", description="Run folder; {name} is the cascade's.")
     backend: str = "local"
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    threads: PositiveInt | None = Field(default=None, description="CPU threads; default torch's.")
+    threads: Annotated[int, Field(gt=0, le=512)] | None = Field(
+        default=None, description="CPU threads; default torch's."
+    )
     checkpoint_every: PositiveInt = Field(default=10, description="Steps between checkpoints.")
     workers: Annotated[int, Field(ge=0)] = Field(
         default=1, description="Reward worker processes; 0 scores in the trainer's own process."
@@ -252,6 +258,11 @@ class CascadeConfig(Record):
     reward_timeout_s: PositiveFloat = Field(default=30.0, description="Wall clock a sample.")
     domains: dict[str, DomainConfig] = Field(default_factory=dict)
     evaluation: EvaluationConfig = EvaluationConfig()
+    verl: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="backend verl: any of verl's own keys, merged last and checked against its "
+        "schema, e.g. {trainer: {nnodes: 2}}.",
+    )
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:

@@ -1,0 +1,1 @@
+"""Stored rollouts, judged again: what other options, weights or versions would have changed."""

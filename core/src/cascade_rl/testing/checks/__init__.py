@@ -1,0 +1,1 @@
+"""The checks of the kit, a file for each kind of claim."""

@@ -1,0 +1,1 @@
+"""The numbers game: reach the target with the given numbers, each used once."""

@@ -1,0 +1,5 @@
+from cascade_rl.testing import DomainConformance
+
+
+class TestCountdown(DomainConformance):
+    domain = "countdown"

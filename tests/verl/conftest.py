@@ -1,0 +1,20 @@
+"""Tests that need verl itself: ``make test-verl`` runs them, in its own virtual environment."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+HAS_VERL = importlib.util.find_spec("verl") is not None
+collect_ignore_glob = [] if HAS_VERL else ["test_*.py"]
+
+if HAS_VERL:
+    from cascade_rl_trainer.verl.configure import environment
+
+    os.environ.update(environment("cpu"))  # verl reads these when it is imported
+
+
+def pytest_configure(config):
+    """verl and what it imports warn of many things; none is ours to mend."""
+    if HAS_VERL:
+        config.addinivalue_line("filterwarnings", "ignore")

@@ -1,0 +1,213 @@
+"""What we rely on in verl 0.9.1, its schema on our configurations, and its reward workers' call."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cascade_rl.config import load_config, trace
+from cascade_rl.errors import ConfigError
+from cascade_rl.registry import Registry
+from cascade_rl_trainer.verl import configure
+from cascade_rl_trainer.verl.accepted import require_accepted
+from cascade_rl_trainer.verl.job import Job
+from cascade_rl_trainer.verl.version import PINNED, require_verl
+
+CASCADE = """
+name: c
+model: {build: {}}
+stages: [{name: rl, domain: math, steps: 2, batch_size: 8, sampling: {n: 4}}]
+"""
+
+ON_GPUS = {
+    "trainer": {"nnodes": 2, "n_gpus_per_node": 4, "logger": ["console", "tensorboard"]},
+    "ray_kwargs": {"ray_init": {"address": "auto"}},
+    "reward": {"num_workers": 4, "reward_kwargs": {"service_url": "http://rewards:8000"}},
+    "actor_rollout_ref": {
+        "model": {
+            "override_config": {
+                "rope_scaling": {
+                    "rope_type": "yarn",
+                    "factor": 2.0,
+                    "original_max_position_embeddings": 32768,
+                }
+            },
+        },
+        "actor": {
+            "use_dynamic_bsz": True,
+            "ppo_max_token_len_per_gpu": 32768,
+            "ulysses_sequence_parallel_size": 2,
+            "fsdp_config": {"param_offload": True, "optimizer_offload": True},
+        },
+        "rollout": {
+            "tensor_model_parallel_size": 2,
+            "gpu_memory_utilization": 0.7,
+            "engine_kwargs": {"vllm": {"kv_cache_dtype": "fp8"}},
+        },
+    },
+}
+
+
+@pytest.fixture
+def texts(tmp_path):
+    def make(section, device):
+        file = tmp_path / "c.yaml"
+        file.write_text(CASCADE + yaml.safe_dump({"verl": section}))
+        cascade = trace(*load_config(file), Registry()).cascade()
+        job = Job(cascade=cascade, folder="/runs/c/stages/rl", stage=0)
+        config = configure.verl_config(job, "/runs/c/model", device, gpus=1)
+        return [yaml.safe_dump(configure.as_file(config, Path("/runs/c/stages/rl")))]
+
+    return make
+
+
+def test_the_pinned_version_is_installed():
+    require_verl()
+    assert PINNED == "0.9.1"
+
+
+def test_the_private_names_that_are_patched_exist():
+    from cascade_rl_trainer.verl.platform_cpu import ADAPTER, PATCHED
+
+    assert {name for _, name in PATCHED} == {
+        "initialize_global_process_group_ray",
+        "_ROLLOUT_REGISTRY",
+    }
+    for module, name in PATCHED:
+        assert hasattr(module, name)
+    (_, registry) = PATCHED[1][0], PATCHED[1][0]._ROLLOUT_REGISTRY
+    assert registry["cascade_rl_cpu", "async"] == ADAPTER  # the plugin has run
+    assert ("vllm", "async") in registry
+
+
+def test_every_method_that_is_overridden_exists_in_verl_with_these_arguments():
+    from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
+    from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+    ours = TRAINER_REGISTRY["cascade_rl"]
+    overridden = {
+        "_build_replay_buffer": ["self"],
+        "_init_dataloader": ["self"],
+        "_next_train_batch": ["self", "num_prompts"],
+        "_step_once": ["self", "metrics", "timing_raw", "sample_batch_size"],
+        "_compute_advantage": ["self", "batch", "metrics"],
+        "_update_actor": ["self", "batch", "metrics"],
+        "_save_checkpoint": ["self"],
+        "_load_checkpoint": ["self"],
+        "_validate": ["self"],
+        "step": ["self", "metrics", "timing_raw"],
+        "fit": ["self", "agent_loop_manager"],
+        "on_step_begin": ["self"],
+        "on_step_end": ["self"],
+    }
+    for name, arguments in overridden.items():
+        assert name in vars(ours), name
+        assert list(inspect.signature(getattr(PPOTrainerSync, name)).parameters) == arguments
+    for name in ("_submit_batch_to_rollout", "_add_prompts_to_generate", "prepare_step"):
+        assert hasattr(PPOTrainerSync, name)
+
+
+def test_verl_divides_by_the_loss_mask_and_multiplies_by_the_response_mask():
+    """Why both are written: the divisor of the loss is counted before the loss is computed."""
+    from verl.workers.engine.fsdp import transformer_impl
+    from verl.workers.utils import losses
+
+    divisor = inspect.getsource(transformer_impl.FSDPEngine.forward_backward_batch)
+    assert 'data["loss_mask"].sum()' in divisor
+    assert 'data["response_mask"]' in inspect.getsource(losses.ppo_loss)
+
+
+def test_verl_takes_our_configurations_for_a_cpu_and_for_gpus_with_vllm(texts):
+    require_accepted(texts({}, "cpu"), "cpu")
+    require_accepted([*texts({}, "cuda"), *texts(ON_GPUS, "cuda")], "cuda")
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (
+            {"actor_rollout_ref": {"rollout": {"tensor_model_parallel_sise": 2}}},
+            r"verl\.actor_rollout_ref\.rollout\.tensor_model_parallel_sise: verl has no such key; "
+            r"did you mean 'tensor_model_parallel_size'\?",
+        ),
+        (
+            {"trainer.nodes": 2},
+            r"verl\.trainer\.nodes: verl has no such key; did you mean 'nnodes'",
+        ),
+        ({"actor_rollout_ref.actor.loss_agg_mode": "token-median"}, "token-median"),
+    ],
+)
+def test_what_verl_does_not_know_or_take_is_said(texts, section, said):
+    with pytest.raises(ConfigError, match=said):
+        require_accepted(texts(section, "cpu"), "cpu")
+
+
+def test_the_reward_manager_answers_verls_call_for_one_sample(tmp_path, texts):
+    """In process, as verl's reward worker calls it: a right, a wrong and a truncated answer."""
+    import numpy as np
+    import torch
+    from omegaconf import OmegaConf
+    from verl import DataProto
+
+    from cascade_rl.config.schema import ModelConfig
+    from cascade_rl_trainer.model.load import load_policy, save_policy
+    from cascade_rl_trainer.verl.rewards import CascadeRewardManager
+    from cascade_rl_trainer.verl.wire import COLUMN, Request, from_wire
+
+    model = tmp_path / "model"
+    policy = load_policy(ModelConfig(build={}), seed=0, cache_dir=tmp_path)
+    save_policy(policy, model)
+    texts({}, "cpu")  # writes c.yaml
+    cascade = trace(*load_config(tmp_path / "c.yaml"), Registry()).cascade()
+    Job(cascade=cascade, folder=str(tmp_path), stage=0).write(tmp_path / "job.json")
+    config = OmegaConf.create(
+        {
+            "trainer": {"v1": {"cascade_rl": {"job": str(tmp_path / "job.json")}}},
+            "reward": {},
+            "actor_rollout_ref": {"model": {"path": str(model)}},
+        }
+    )
+    domain = cascade.stages[0].domains[0]
+    prompt = Registry().open("math", domain.options).load_prompts("train")[0]
+    gold = Registry().open("math", domain.options).gold_completion(prompt)
+    template = policy.template
+
+    def data(token_ids, limit):
+        budget = domain.budget.model_copy(update={"completion_tokens": limit})
+        request = Request(
+            domain="math",
+            prompt=prompt,
+            budget=budget,
+            sampling=domain.sampling,
+            seeds=(0, "rl", 0),
+        )
+        return DataProto.from_dict(
+            tensors={"responses": torch.tensor([[*token_ids, 0]])},
+            non_tensors={
+                COLUMN: np.array([request.encode()], dtype=object),
+                "response_len": np.array([len(token_ids)]),
+            },
+        )
+
+    async def ask():
+        manager = CascadeRewardManager(config, None, None)
+        right = template.completion_ids(gold)
+        wrong = template.completion_ids("<think></think>\\boxed{-1}")
+        rows = [data(right, 99), data(wrong, 99), data(right[:-1], len(right) - 1)]
+        broken = DataProto.from_dict(tensors={"responses": torch.tensor([[1]])})
+        try:
+            return [await manager.run_single(row) for row in (*rows, broken)]
+        finally:
+            manager._judge.close()
+
+    found = asyncio.run(ask())
+    assert [w["reward_score"] for w in found[:2]] == [1.0, 0.0]
+    assert found[2]["reward_extra_info"]["truncated"] == 1.0
+    assert found[3]["reward_extra_info"]["status"] == "error"
+    assert from_wire(found[3]["reward_extra_info"]).score is None
+    assert json.loads(found[0]["reward_extra_info"]["verdict"])["correct"] is True
