@@ -262,3 +262,47 @@ def test_a_weighted_reward_logs_its_parts(run):
         parts = row["components"]
         assert row["reward"] == pytest.approx(parts["echo"] - 0.5 * parts["length"])
         assert row["correct"] == bool(parts["echo"])
+
+
+def test_a_gate_stops_every_run_until_it_is_changed(run):
+    def go(action):
+        return run(
+            "stages.sft.steps=150",
+            "stages.sft.optimizer.lr=0.02",
+            "stages.rl.optimizer.lr=5",
+            f"stages.rl.gates=[{{domain: echo, max_drop: 0.01, action: {action}}}]",
+        )
+
+    for _ in range(2):
+        with pytest.raises(RunError, match=r"gate on echo after rl.*FAILED"):
+            go("stop")
+    outcome, _ = go("warn")
+    assert outcome.matrix.stages == ("before", "sft", "rl")
+
+
+def test_a_killed_fork_goes_on_when_it_is_asked_for_again(run):
+    class Stop(Exception):
+        pass
+
+    def on_step(stage, step, total, figures):
+        if step == 3:
+            raise Stop
+
+    run()
+    with pytest.raises(Stop):
+        run("stages.rl.steps=6", fork="rl", on_step=on_step)
+    steps = []
+    run("stages.rl.steps=6", fork="rl", on_step=lambda s, n, t, f: steps.append((s, n)))
+    assert [n for s, n in steps if s == "rl"] == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("output", ["/proc/nowhere", "c.yaml"])
+def test_an_output_folder_that_cannot_be_written_is_named(run, output):
+    with pytest.raises(RunError, match=rf"cannot write to the output folder {output}"):
+        run(output=output)
+
+
+def test_a_stage_that_fails_is_in_the_report(run):
+    with pytest.raises(RunError, match="trained on nothing"):
+        run("stages.rl.options.fault=constant")
+    assert "0.25" in Path("out/report.html").read_text()

@@ -35,19 +35,25 @@ def run(
     If the cascade file, a pack, the data or a library has changed since, it is refused with
     what changed.
 
-    Exit codes: 0 finished; 2 it cannot start, go on, or a gate stopped it.
+    Exit codes: 0 finished; 2 it cannot start, go on, or a gate stopped it; 130 interrupted.
     """
     overrides = [*(set_ or []), *([f"backend={backend}"] if backend else [])]
     registry = Registry()
     cascade = load_cascade(cascade_file, overrides, registry)
-    train(cascade, registry, fork)
+    try:
+        train(cascade, registry, fork)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. The same command goes on from the last checkpoint.", err=True)
+        raise typer.Exit(130) from None
 
 
 def load_cascade(path: Path, overrides: list[str], registry: Registry) -> ResolvedCascade:
-    """Read, resolve and check a file; raises ``ConfigError`` for anything that ``plan`` finds."""
+    """Read, resolve and check a file; raises ``CascadeError`` for what ``plan`` calls wrong."""
     source, config = load_config(path, overrides)
     resolution = trace(source, config, registry)
-    findings = [f for f in check(resolution, registry) if f.kind in ("wrong", "unverified")]
+    # What plan cannot verify without the network (a hub id), the run finds out by loading it;
+    # a pack that is not installed is an error of `resolution.cascade()`.
+    findings = [f for f in check(resolution, registry) if f.kind == "wrong"]
     if findings:
         listed = "\n".join(f"  {finding}" for finding in findings)
         raise ConfigError(f"{path} cannot be run (see `cascade plan {path}`):\n{listed}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cascade_rl.config.resolved import ResolvedCascade, ResolvedStage
 from cascade_rl.config.schema import CascadeConfig
+from cascade_rl.errors import ConfigError
 from cascade_rl.registry import Registry
 from cascade_rl_trainer.backend import OnStep, StageResult
 from cascade_rl_trainer.report.matrix import EvalSample
@@ -113,9 +114,14 @@ def _policy(
 
 
 def device_of(config: CascadeConfig) -> str:
-    """The device that ``device: auto`` means here."""
-    if config.device != "auto":
-        return config.device
+    """The device that the config means here; raises ``ConfigError`` for one that is not there."""
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    available = torch.cuda.is_available()
+    if config.device == "cuda" and not available:
+        raise ConfigError(
+            "device is `cuda`, but torch sees no CUDA device here; use `auto` or `cpu`"
+        )
+    if config.device == "auto":
+        return "cuda" if available else "cpu"
+    return config.device

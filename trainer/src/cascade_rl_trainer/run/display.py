@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,11 @@ class Display:
         self._progress.stop()
 
     def on_step(self, stage: str, step: int, total: int, figures: Mapping[str, object]) -> None:
-        """Show a finished step, and what it warns of."""
+        """Show a finished step, and what it warns of. A closed terminal stops no training."""
+        with contextlib.suppress(OSError):
+            self._show(stage, step, total, figures)
+
+    def _show(self, stage: str, step: int, total: int, figures: Mapping[str, object]) -> None:
         warnings = figures.get("warnings")
         for warning in warnings if isinstance(warnings, list) else []:
             self.say(f"warning: {stage}: {warning}")
@@ -61,7 +66,8 @@ class Display:
 
     def say(self, text: str) -> None:
         """Show a sentence."""
-        self._console.print(text, markup=False, highlight=False)
+        with contextlib.suppress(OSError):
+            self._console.print(text, markup=False, highlight=False)
 
     def _time_left(self, stage: str) -> str:
         remaining = self._progress.tasks[self._bars[stage]].time_remaining

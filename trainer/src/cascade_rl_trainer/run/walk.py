@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cascade_rl.config.resolved import ResolvedCascade, ResolvedStage
-from cascade_rl.errors import RunError
+from cascade_rl.errors import CascadeError, RunError
 from cascade_rl_trainer.backend import Backend, OnStep
 from cascade_rl_trainer.report import html
 from cascade_rl_trainer.report.gates import check_gates
@@ -48,7 +48,8 @@ def run_cascade(
 ) -> Outcome:
     """Run, or go on with, a cascade in ``folder``.
 
-    ``fork`` names a stage to start anew from although something changed. Raises ``RunError``
+    ``fork`` names a stage to start anew from although something changed; a fork that was
+    stopped goes on when it is asked for again. Raises ``RunError``
     when another process uses the folder, when what decides the results has changed, when a
     stage cannot go on, or when a gate with action ``stop`` fails.
     """
@@ -75,7 +76,7 @@ def _opened(
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             fingerprint=fingerprint,
         )
-    elif fork is not None:
+    elif fork is not None and not record.goes_on_with(fork, fingerprint):
         refused = fork_difference(record.fingerprint, fingerprint, fork)
         if refused:
             listed = "\n".join(f"  {line}" for line in refused)
@@ -126,6 +127,7 @@ class _Walk:
             target = self._folder / "stages" / stage.stage.name
             if not self._record.is_done(stage.stage.name):
                 self._run_stage(stage, model, target)
+            self._stop_at_gate(stage)
             model = target / "model"
         self._save(self._record.finish())
         html.write_report(self._folder)
@@ -136,7 +138,11 @@ class _Walk:
         name, started = stage.stage.name, time.monotonic()
         self._save(self._record.begin(name))
         folder.mkdir(parents=True, exist_ok=True)
-        result = self._backend.run_stage(self._cascade, stage, model, folder, self._on_step)
+        try:
+            result = self._backend.run_stage(self._cascade, stage, model, folder, self._on_step)
+        except CascadeError:
+            html.write_report(self._folder)  # its curves and rollouts say why
+            raise
         self._matrix = self._matrix.rows_before(name)
         self._evaluate(name, stage.config.domain_names, folder / "model")
         gates = check_gates(self._matrix, name, stage.config.gates)
@@ -155,9 +161,15 @@ class _Walk:
         for gate in failed:
             self._say(f"warning: {gate.message}")
         html.write_report(self._folder)
-        stopped = [g.message for g in failed if g.action == "stop"]
+
+    def _stop_at_gate(self, stage: ResolvedStage) -> None:
+        gates = check_gates(self._matrix, stage.stage.name, stage.config.gates)
+        stopped = [g.message for g in gates if g.failed and g.action == "stop"]
         if stopped:
-            raise RunError("; ".join(stopped) + ". The run stops here; its stages are kept.")
+            raise RunError(
+                "; ".join(stopped) + ". The run stops here; its stages are kept. To go on all the "
+                "same, change the gate (its action to `warn`, or max_drop) and run again."
+            )
 
     def _evaluate(self, name: str, trained: tuple[str, ...], model: Path) -> None:
         samples = self._backend.evaluate(self._cascade, model, self._on_step)

@@ -23,12 +23,21 @@ from cascade_rl.registry import Announcement
 from cascade_rl.registry.source import dependency_versions, installed_versions, module_hash
 from cascade_rl.types import Record
 
-LIBRARIES = ("torch", "transformers", "tokenizers", "cascade-rl", "cascade-rl-trainer")
+LIBRARIES = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "verl",
+    "cascade-rl",
+    "cascade-rl-trainer",
+)
 
 #: Of the whole run's configuration; threads and device are compared as they were decided.
-_RUN_KEYS = {"seed", "model", "backend", "evaluation", "reward_timeout_s"}
+_RUN_KEYS = {"seed", "model", "backend", "evaluation", "reward_timeout_s", "verl"}
 #: Of a stage's configuration: `resolved` holds these with the packs' defaults merged in.
 _RESOLVED_KEYS = {"options", "budget", "sampling"}
+#: Gates judge a result and decide none, so they may be changed between runs.
+_NOT_COMPARED = _RESOLVED_KEYS | {"gates"}
 _ABSENT = object()
 
 
@@ -145,7 +154,7 @@ def _cascade_values(cascade: ResolvedCascade) -> dict[str, JsonValue]:
 
 
 def _stage_values(stage: ResolvedStage) -> dict[str, JsonValue]:
-    values = stage.config.model_dump(mode="json", exclude=_RESOLVED_KEYS)
+    values = stage.config.model_dump(mode="json", exclude=_NOT_COMPARED)
     return {**values, "resolved": _domain_values(stage.domains)}
 
 

@@ -19,9 +19,7 @@ from cascade_rl.errors import RunError
 @contextmanager
 def run_lock(run_dir: Path) -> Iterator[None]:
     """Hold the run folder; it is made if need be. Raises ``RunError`` when another has it."""
-    run_dir.mkdir(parents=True, exist_ok=True)
-    # The file is never removed: a second process could then lock a name that is gone.
-    fd = os.open(run_dir / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    fd = _opened(run_dir)
     try:
         _acquire(fd, run_dir)
         os.ftruncate(fd, 0)
@@ -29,6 +27,18 @@ def run_lock(run_dir: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def _opened(run_dir: Path) -> int:
+    try:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        # The file is never removed: a second process could then lock a name that is gone.
+        return os.open(run_dir / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise RunError(
+            f"cannot write to the output folder {run_dir}: {error.strerror}. Choose another: "
+            "--set output=FOLDER"
+        ) from error
 
 
 def _acquire(fd: int, run_dir: Path) -> None:

@@ -41,6 +41,11 @@ class RunRecord(Record):
     current: str | None = None
     seconds: float = 0.0
     finished: bool = False
+    forked: str | None = None
+
+    def goes_on_with(self, fork: str, fingerprint: Fingerprint) -> bool:
+        """Whether this very fork is under way: asked for again, it must not start anew."""
+        return self.forked == fork and not self.finished and self.fingerprint == fingerprint
 
     def begin(self, stage: str) -> Self:
         """The stage is under way (again)."""
@@ -69,6 +74,7 @@ class RunRecord(Record):
                 "done": tuple(s for s in self.done if s.name in kept),
                 "current": None,
                 "finished": False,
+                "forked": stage,
             }
         )
 
