@@ -26,8 +26,8 @@ def make_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeP
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # replay files
     modules: list[str] = []
 
-    def make(name: str, source: str, **fields: Any) -> str:
-        modules.append(write_pack(site, name, source, **fields))
+    def make(name: str, source: str, *more: str, **fields: Any) -> str:
+        modules.append(write_pack(site, name, source, *more, **fields))
         return modules[-1]
 
     yield make
@@ -75,3 +75,68 @@ def obedient_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield url
         sys.modules.pop(module, None)
     importlib.invalidate_caches()
+
+
+_TOY = """
+from typing import Literal
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from cascade_rl import (
+    Demonstration, LengthBudget, Prompt, SamplingParams, hookimpl
+)
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    count: int = Field(default=40, ge=0)
+    held_out: int = 10
+    words: int | None = None
+    lines: int | None = None
+    style: Literal["old", "new"] = "old"
+    path: str | None = None
+    hub: str | None = None
+    temperature_by_mode: bool = False
+
+    @model_validator(mode="after")
+    def _one(self):
+        if self.words is not None and self.lines is not None:
+            raise ValueError("give words or lines, not both")
+        return self
+
+def names(split, options):
+    if options.path is not None:
+        open(options.path).close()
+    if options.hub is not None:
+        raise RuntimeError("went to the network")
+    return [f"{split}-{i}" for i in range(options.count if split == "train" else options.held_out)]
+
+@hookimpl
+def load_prompts(split, options):
+    return [Prompt.from_text(name, name) for name in names(split, options)]
+
+@hookimpl
+def reward(prompt, completion):
+    return 1.0
+
+@hookimpl
+def length_budget(stage, options):
+    long = 100 if stage.name.endswith("long") else 60
+    return LengthBudget(prompt_tokens=20, completion_tokens=long, overlong="mask")
+
+@hookimpl
+def sampling_params(stage, mode, options):
+    by_mode = options.temperature_by_mode and mode == "think"
+    return SamplingParams(temperature=0.5 if by_mode else 1.0, n=8)
+"""
+_DEMONSTRATIONS = """
+@hookimpl
+def load_demonstrations(split, options):
+    return [
+        Demonstration.from_text(name, name, completion="x") for name in names(split, options)
+    ]
+"""
+
+
+@pytest.fixture
+def toy_packs(make_pack: MakePack) -> None:
+    """Two domains: ``haiku`` 1.0, and ``ode`` 2.1, which has no demonstrations."""
+    make_pack("haiku", _TOY + _DEMONSTRATIONS)
+    make_pack("ode", _TOY, distribution="fake-ode", version="2.1")

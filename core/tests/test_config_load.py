@@ -23,7 +23,7 @@ stages:
 STAGE_KEYS = (
     "name, kind, steps, domain, domains, batch_size, micro_batch, optimizer, options, budget, "
     "sampling, modes, rewards, filter, schedule, advance, gates, masked_in_group, no_signal, "
-    "max_unscored"
+    "max_unscored, verl"
 )
 
 
@@ -219,7 +219,7 @@ def test_a_mistake_in_a_stage(line, message):
                 (
                     "c.yaml:8: sead: unknown key 'sead'; did you mean 'seed'? Allowed: name, "
                     "stages, model, seed, output, backend, device, threads, checkpoint_every, "
-                    "workers, reward_timeout_s, domains, evaluation"
+                    "workers, reward_timeout_s, domains, evaluation, verl"
                 ),
             ],
         ),
@@ -321,7 +321,7 @@ def test_load_config_returns_the_config_or_raises_with_all_problems():
         load_config("c.yaml", ["seed=-1", "threads=0"])
     assert str(caught.value).splitlines() == [
         "--set: seed: must be a whole number of at least 0, got -1",
-        "--set: threads: must be a whole number above 0, got 0",
+        "--set: threads: must be a whole number above 0 and at most 512, got 0",
     ]
 
 

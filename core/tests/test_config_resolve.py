@@ -153,19 +153,19 @@ def test_a_demonstration_list_has_an_entry_a_domain(tmp_path):
 
 
 def test_a_pack_that_is_missing_leaves_the_rest_known(tmp_path):
-    text = TEXT.replace("domain: ode", "domain: code")
-    resolution = traced(tmp_path, "domains.code.sampling.n=4", text=text)
+    text = TEXT.replace("domain: ode", "domain: swe")
+    resolution = traced(tmp_path, "domains.swe.sampling.n=4", text=text)
     use = resolution.stages[3].domains[0]
     assert isinstance(use.error, UnknownDomain)
     assert use.resolved is None
-    assert use.values == {"sampling.n": (4, "--set", ("domains", "code", "sampling", "n"))}
+    assert use.values == {"sampling.n": (4, "--set", ("domains", "swe", "sampling", "n"))}
     assert resolution.stages[1].domains[0].resolved is not None
-    with pytest.raises(UnknownDomain, match="pip install cascade-rl-code"):
+    with pytest.raises(UnknownDomain, match="pip install cascade-rl-swe"):
         resolution.cascade()
 
 
 def test_several_packs_that_fail_are_one_error_with_all(tmp_path):
-    text = TEXT.replace("domain: ode", "domain: code")
+    text = TEXT.replace("domain: ode", "domain: swe")
     resolution = traced(tmp_path, "stages.short.options.style=older", text=text)
     with pytest.raises(ConfigError) as caught:
         resolution.cascade()

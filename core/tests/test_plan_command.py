@@ -180,11 +180,11 @@ def test_findings_are_wrapped_under_their_kind():
 
 
 def test_a_missing_pack_is_listed_and_the_rest_is_shown():
-    result = run("c.yaml", "--set", "stages.a.domain=code")
+    result = run("c.yaml", "--set", "stages.a.domain=swe")
     assert result.exit_code == 0
-    assert "  code (the pack's defaults are not known here, see below)\n" in result.stdout
-    assert "unverified: --set: stages.a.domain: no domain 'code' is installed." in result.stdout
-    assert "pip install cascade-rl-code" in result.stdout
+    assert "  swe (the pack's defaults are not known here, see below)\n" in result.stdout
+    assert "unverified: --set: stages.a.domain: no domain 'swe' is installed." in result.stdout
+    assert "pip install cascade-rl-swe" in result.stdout
 
 
 def test_a_name_that_was_typed_is_never_offered_for_installation():
