@@ -7,8 +7,9 @@ EDITABLE := -e core -e plugins/math -e plugins/code -e plugins/ifeval -e trainer
 SOURCES := core/src plugins/math/src plugins/code/src plugins/ifeval/src trainer/src
 
 # Real parts that take minutes, or need something installed, have targets of their own.
+TESTS := core/tests plugins/math/tests plugins/ifeval/tests trainer/tests tests
 ELSEWHERE := --ignore-glob='*test_sandbox*' --ignore-glob='*test_ray*' --ignore-glob='*test_verl*' \
-	--ignore=plugins/code/tests --ignore=tests/verl --ignore=tests/peers \
+	--ignore=tests/verl --ignore=tests/peers \
 	--ignore=tests/test_wheels.py --ignore=tests/test_third_party.py \
 	--ignore=tests/test_tutorial.py --ignore=tests/test_broken_packs.py \
 	--ignore=tests/test_kill_resume.py \
@@ -21,7 +22,7 @@ demo: $(VENV)/.stamp-demo
 	$(BIN)/cascade run recipes/laptop.yaml
 
 test: $(VENV)/.stamp-dev
-	$(BIN)/python -m pytest -q -n 2 $(ELSEWHERE)
+	$(BIN)/python -m pytest -q -n 2 $(TESTS) $(ELSEWHERE)
 
 # A run of a minute, killed ten times at random moments.
 test-kill: $(VENV)/.stamp-dev
