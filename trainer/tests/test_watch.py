@@ -54,6 +54,7 @@ def test_the_window_forgets_old_samples():
     for _ in range(25):
         w.step([group([RIGHT] * 40)], trained=True)
     w.step([group([LOST] * 19 + [RIGHT] * 21)], trained=True)
+    assert w.state()["unscored"].count("timeout") == 19
 
 
 def test_steps_without_signal_are_said_once():

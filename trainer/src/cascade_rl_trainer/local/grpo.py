@@ -45,12 +45,7 @@ class GrpoStage:
         prompts: Sequence[Prompt],
         folder: Path,
     ) -> None:
-        self._seed, self._stage, self._policy, self._scorer = (
-            cascade.config.seed,
-            stage,
-            policy,
-            scorer,
-        )
+        self._seed, self._policy, self._scorer = cascade.config.seed, policy, scorer
         self._config, self._name = stage.config, stage.stage.name
         self._domain = stage.domains[0]
         self._watch = Watch(stage.config)

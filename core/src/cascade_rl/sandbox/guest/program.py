@@ -226,7 +226,7 @@ def _complain(text: str) -> None:
     try:
         sys.stderr.flush()
         os.write(2, text.encode("utf-8", "backslashreplace"))
-    except BaseException:
+    except BaseException:  # the answer may have closed or replaced standard error: nobody listens
         pass
 
 
