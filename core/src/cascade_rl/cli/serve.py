@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,28 +62,41 @@ def serve(
     ] = None,
 ) -> None:
     """Serve rewards over HTTP: a native API, other trainers' formats, a page at /."""
-    try:
-        from cascade_rl.service import processes as several
-        from cascade_rl.service import server
-        from cascade_rl.service.settings import (
-            TOKENS_VARIABLE,
-            build_settings,
-            read_config,
-            read_tokens,
-        )
-    except ModuleNotFoundError as error:
-        raise RunError(
-            f"`cascade serve` needs {error.name}: pip install 'cascade-rl[serve]'"
-        ) from error
-    data = read_config(config) if config is not None else {}
+    _require_extra()
+    data = _read(config)
     _merge(data, _domains(data, domain or [], workers, timeout))
     _add_options(data, parse_options(option or []))
     given = {"host": host, "port": port, "processes": processes, "unscored_as": unscored_as}
     _merge(data, {key: value for key, value in given.items() if value is not None})
     _merge(data, {"insecure": True} if insecure else {})
     _merge(data, parse_options(settings or [], "--set"))
+    _run(data, token_file, str(config) if config else "cascade serve")
+
+
+def _require_extra() -> None:
+    try:
+        importlib.import_module("cascade_rl.service.processes")
+        importlib.import_module("cascade_rl.service.server")
+    except ModuleNotFoundError as error:
+        raise RunError(
+            f"`cascade serve` needs {error.name}: pip install 'cascade-rl[serve]'"
+        ) from error
+
+
+def _read(config: Path | None) -> dict[str, Any]:
+    from cascade_rl.service.settings import read_config
+
+    return read_config(config) if config is not None else {}
+
+
+def _run(data: dict[str, Any], token_file: Path | None, where: str) -> None:
+    """Serve until stopped; ``where`` is where the settings come from, for messages."""
+    from cascade_rl.service import processes as several
+    from cascade_rl.service import server
+    from cascade_rl.service.settings import TOKENS_VARIABLE, build_settings, read_tokens
+
     data["tokens"] = read_tokens(token_file, os.environ.get(TOKENS_VARIABLE))
-    built = build_settings(data, str(config) if config else "cascade serve")
+    built = build_settings(data, where)
     prepare = several.prepare if built.processes > 1 else server.prepare
     with server.bind(built.host, built.port) as listener:
         serve_until_stopped = prepare(built, listener)
