@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from cascade_rl.config.schema import AdvanceConfig, Knot, OptimizerConfig
+from cascade_rl.config.schema import AdvanceConfig, Knot, OptimizerConfig, ScheduleConfig
+from cascade_rl.types import LengthBudget, SamplingParams
 
 T = TypeVar("T", int, float)
 
@@ -21,6 +22,18 @@ def value_at(knots: Sequence[Knot], step: int, default: T) -> T:
         return default
     value = max(reached, key=lambda knot: knot.step).value
     return type(default)(value)
+
+
+def limits_at(
+    schedule: ScheduleConfig, budget: LengthBudget, sampling: SamplingParams, step: int
+) -> tuple[LengthBudget, SamplingParams]:
+    """The budget and the sampling of a step, with the stage's schedules applied."""
+    tokens = value_at(schedule.completion_tokens, step, budget.completion_tokens)
+    temperature = value_at(schedule.temperature, step, sampling.temperature)
+    return (
+        budget.model_copy(update={"completion_tokens": tokens}),
+        sampling.model_copy(update={"temperature": temperature}),
+    )
 
 
 def learning_rate(config: OptimizerConfig, step: int, total_steps: int) -> float:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cascade_rl.config.schema import FilterConfig
-from cascade_rl.types import Prompt, Reward
+from cascade_rl.types import Mode, Prompt, Reward
 from cascade_rl_trainer.algorithm.filtering import EpochFilter
-from cascade_rl_trainer.algorithm.randomness import epoch_order
+from cascade_rl_trainer.algorithm.randomness import assign_modes, epoch_order
 
 
 class PromptFeed:
@@ -77,6 +77,20 @@ class PromptFeed:
     def _epoch_ids(self) -> list[str]:
         ids = epoch_order(list(self._prompts), self._seed, self._stage, self._epoch)
         return ids if self._filter is None else self._filter.select(ids, self._epoch)
+
+
+def in_modes(
+    prompts: list[Prompt],
+    shares: Mapping[Mode, float] | None,
+    seed: int,
+    stage: str,
+    step: int,
+) -> list[Prompt]:
+    """The prompts of a batch with the stage's share of modes; as they are where it has none."""
+    if not shares:
+        return prompts
+    modes = assign_modes(len(prompts), shares, seed, stage, step)
+    return [p.model_copy(update={"mode": m}) for p, m in zip(prompts, modes, strict=True)]
 
 
 class DemonstrationFeed:

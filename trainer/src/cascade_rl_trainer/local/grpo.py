@@ -21,10 +21,9 @@ from cascade_rl_trainer.algorithm.advantages import group_advantages
 from cascade_rl_trainer.algorithm.combine import cancelling_terms
 from cascade_rl_trainer.algorithm.filtering import has_signal
 from cascade_rl_trainer.algorithm.overlong import Verdict, judge_batch
-from cascade_rl_trainer.algorithm.randomness import assign_modes
-from cascade_rl_trainer.algorithm.schedules import learning_rate, should_advance, value_at
+from cascade_rl_trainer.algorithm.schedules import learning_rate, limits_at, should_advance
 from cascade_rl_trainer.backend import OnStep, StageResult
-from cascade_rl_trainer.local.feed import PromptFeed
+from cascade_rl_trainer.local.feed import PromptFeed, in_modes
 from cascade_rl_trainer.local.rollout import Group, collect
 from cascade_rl_trainer.local.scoring import Scorer
 from cascade_rl_trainer.local.stage_state import StageState
@@ -95,7 +94,9 @@ class GrpoStage:
 
     def _step(self, step: int) -> dict[str, Any]:
         started = time.perf_counter()
-        budget, sampling = self._limits(step)
+        budget, sampling = limits_at(
+            self._config.schedule, self._domain.budget, self._domain.sampling, step
+        )
         groups, resampled = self._batch(step, budget, sampling)
         sampled_at = time.perf_counter()
         verdicts, advantages = self._judge(groups, budget)
@@ -131,19 +132,6 @@ class GrpoStage:
             "sampling_seconds": round(sampled_at - started, 4),
         }
 
-    def _limits(self, step: int) -> tuple[LengthBudget, SamplingParams]:
-        schedule, sampling, budget = (
-            self._config.schedule,
-            self._domain.sampling,
-            self._domain.budget,
-        )
-        temperature = value_at(schedule.temperature, step, sampling.temperature)
-        tokens = value_at(schedule.completion_tokens, step, budget.completion_tokens)
-        return (
-            budget.model_copy(update={"completion_tokens": tokens}),
-            sampling.model_copy(update={"temperature": temperature}),
-        )
-
     def _batch(
         self, step: int, budget: LengthBudget, sampling: SamplingParams
     ) -> tuple[list[Group], int]:
@@ -172,12 +160,8 @@ class GrpoStage:
         taken: frozenset[str],
     ) -> list[Group]:
         prompts = self._feed.draw(count, taken)
-        if self._config.modes:
-            modes = assign_modes(len(prompts), self._config.modes, self._seed, self._name, step)
-            prompts = [
-                p.model_copy(update={"mode": m}) for p, m in zip(prompts, modes, strict=True)
-            ]
         seeds = (self._seed, self._name, step)
+        prompts = in_modes(prompts, self._config.modes, *seeds)
         groups = collect(self._policy, self._scorer, prompts, budget, sampling, seeds)
         for group in groups:
             self._feed.record(group.prompt.id, group.rewards)

@@ -20,9 +20,8 @@ from cascade_rl_trainer.algorithm.advantages import group_advantages
 from cascade_rl_trainer.algorithm.combine import cancelling_terms
 from cascade_rl_trainer.algorithm.filtering import has_signal
 from cascade_rl_trainer.algorithm.overlong import Verdict, judge_batch
-from cascade_rl_trainer.algorithm.randomness import assign_modes
-from cascade_rl_trainer.algorithm.schedules import should_advance, value_at
-from cascade_rl_trainer.local.feed import PromptFeed
+from cascade_rl_trainer.algorithm.schedules import limits_at, should_advance
+from cascade_rl_trainer.local.feed import PromptFeed, in_modes
 from cascade_rl_trainer.local.grpo import batch_figures
 from cascade_rl_trainer.local.rollout import Group
 from cascade_rl_trainer.local.watch import Watch
@@ -82,30 +81,17 @@ class StageRun:
 
     def limits(self, step: int) -> tuple[LengthBudget, SamplingParams]:
         """The budget and the sampling of a step (0 is the first), schedules applied."""
-        schedule, sampling, budget = (
-            self.config.schedule,
-            self._resolved.sampling,
-            self._resolved.budget,
-        )
-        temperature = value_at(schedule.temperature, step, sampling.temperature)
-        tokens = value_at(schedule.completion_tokens, step, budget.completion_tokens)
-        return (
-            budget.model_copy(update={"completion_tokens": tokens}),
-            sampling.model_copy(update={"temperature": temperature}),
-        )
+        resolved = self._resolved
+        return limits_at(self.config.schedule, resolved.budget, resolved.sampling, step)
 
     def draw(self, step: int, count: int, taken: frozenset[str] = frozenset()) -> list[Request]:
         """The next prompts, as the step samples them; fewer where the filter left fewer."""
         if not taken:
             self._started = time.perf_counter()
         prompts = self._feed.draw(count, taken)
-        if self.config.modes:
-            modes = assign_modes(len(prompts), self.config.modes, self._seed, self._name, step)
-            prompts = [
-                p.model_copy(update={"mode": m}) for p, m in zip(prompts, modes, strict=True)
-            ]
-        budget, sampling = self.limits(step)
         seeds = (self._seed, self._name, step)
+        prompts = in_modes(prompts, self.config.modes, *seeds)
+        budget, sampling = self.limits(step)
         return [
             Request(
                 domain=self._resolved.name,
