@@ -12,8 +12,7 @@ ELSEWHERE := --ignore-glob='*test_sandbox*' --ignore-glob='*test_ray*' --ignore-
 	--ignore=tests/verl --ignore=tests/peers \
 	--ignore=tests/test_wheels.py --ignore=tests/test_third_party.py \
 	--ignore=tests/test_tutorial.py --ignore=tests/test_broken_packs.py \
-	--ignore=tests/test_kill_resume.py \
-	--deselect=core/tests/test_service_limits.py::test_a_full_queue_says_when_to_come_back
+	--ignore=tests/test_kill_resume.py
 
 .PHONY: demo test test-kill test-service test-code test-packaging test-peers test-ray test-verl check format \
 	bench docs wheels clean
@@ -28,7 +27,7 @@ test: $(VENV)/.stamp-dev
 test-kill: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -q tests/test_kill_resume.py
 
-# All of the service's tests, with the one whose outcome depends on how fast the machine is.
+# The service's part of `make test`, alone.
 test-service: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -q core/tests/test_service_*.py core/tests/test_client_*.py
 

@@ -20,25 +20,18 @@ from typing import Any
 
 from cascade_rl import Completion, Prompt
 from cascade_rl.engine import Item, RewardEngine
-from cascade_rl.testing import write_pack
+from cascade_rl.testing import BARE_PACK, write_pack
 
 BATCH = 1024
 BARS_US = {"inline": 150, "2 workers": 400}
-PACK = """
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+PACK = (
+    BARE_PACK
+    + """
 
 @hookimpl
 {prefix}def reward(completion): return 1.0
 """
+)
 
 
 def batch(size: int, tag: str = "") -> list[Item]:

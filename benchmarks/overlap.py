@@ -24,27 +24,22 @@ from pathlib import Path
 
 from cascade_rl import Completion, Prompt
 from cascade_rl.engine import Item, RewardEngine
-from cascade_rl.testing import write_pack
+from cascade_rl.testing import BARE_PACK, write_pack
 
 SAMPLES = 1024
-PACK = """
+PACK = (
+    """
 import time
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+"""
+    + BARE_PACK
+    + """
 
 @hookimpl
 def reward(prompt):
     time.sleep(prompt.ground_truth)
     return float(prompt.id)
 """
+)
 
 
 def step(generation_s: float, work_s: float) -> list[tuple[float, Item]]:

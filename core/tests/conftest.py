@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -34,6 +35,19 @@ def make_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeP
     for module in modules:
         sys.modules.pop(module, None)
     importlib.invalidate_caches()
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], bool]], None]:
+    """Ask again and again, up to a generous deadline, until something is so."""
+
+    def wait(holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 30
+        while not holds():
+            assert time.monotonic() < deadline, "it never came true"
+            time.sleep(0.02)
+
+    return wait
 
 
 @pytest.fixture

@@ -21,26 +21,19 @@ from cascade_rl.engine.key_locks import KeyLocks
 from cascade_rl.engine.limits import Limits
 from cascade_rl.engine.store import FILE, VerdictStore
 from cascade_rl.registry import Registry
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    BARE_PACK
+    + """
 import os, time
 from pydantic import BaseModel
-from cascade_rl import LengthBudget, Reward, SamplingParams, hookimpl
 
 {declared}
 
 class Options(BaseModel):
     log: str
     bonus: float = 0.0
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
 
 @hookimpl
 def gold_completion(prompt): return "gold"
@@ -59,6 +52,7 @@ def reward(prompt, completion, options):
         return Reward(score=0.1, reason="\\ud800", components={{"a": -0.0, "b": None}})
     return Reward.verdict(True) if text == "gold" else {score} + options.bonus
 """
+)
 
 
 @pytest.fixture

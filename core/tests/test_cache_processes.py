@@ -15,24 +15,17 @@ from pathlib import Path
 import pytest
 
 from cascade_rl.engine.store import FILE
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    BARE_PACK
+    + """
 import os, time
 from pydantic import BaseModel
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
 
 class Options(BaseModel):
     log: str
     pause_s: float
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
 
 @hookimpl
 def reward(completion, options):
@@ -42,6 +35,7 @@ def reward(completion, options):
     time.sleep(options.pause_s)
     return float(completion.text)
 """
+)
 
 SCRIPT = """
 import json, random, sys

@@ -14,6 +14,7 @@ import pytest
 from cascade_rl import Completion, LengthBudget, Message, Prompt, Reward
 from cascade_rl.client import AsyncRewardClient, RewardClient, ServiceRefused
 from cascade_rl.engine import Item, RewardEngine
+from cascade_rl.testing import BARE_PACK
 
 
 def item(text, truth="it", **fields):
@@ -285,22 +286,15 @@ def test_a_closed_client_takes_nothing_more(obedient_url):
 
 
 def test_chat_messages_and_metadata_arrive(make_pack, serve):
-    source = """
-from cascade_rl import *
-@hookimpl
-def load_prompts():
-    return []
-@hookimpl
-def length_budget():
-    return LengthBudget(prompt_tokens=1, completion_tokens=1)
-@hookimpl
-def sampling_params():
-    return SamplingParams()
+    source = (
+        BARE_PACK
+        + """
 @hookimpl
 def reward(prompt):
     roles = [m.role for m in prompt.messages]
     return Reward(score=1, reason=f"{roles} {prompt.metadata} {prompt.mode}")
 """
+    )
     make_pack("mirror", source, distribution="fake-mirror")
     messages = (Message(role="system", content="s"), Message(role="user", content="u"))
     prompt = Prompt(id="x", messages=messages, mode="no_think", metadata={"k": [1]})

@@ -10,19 +10,14 @@ import pytest
 
 from cascade_rl import Completion, LengthBudget, Prompt
 from cascade_rl.engine import Item, RewardEngine
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    """
 import asyncio, os, time
-from cascade_rl import LengthBudget, Reward, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+"""
+    + BARE_PACK
+    + """
 
 @hookimpl
 {async_}def reward(completion):
@@ -30,6 +25,7 @@ def sampling_params(): return SamplingParams()
     {body}
     return {{"nan": float("nan"), "inf": float("inf"), "none": None, "word": "x"}}.get(text, 0.5)
 """
+)
 
 BODY = """
     if text == "hang": time.sleep(60)

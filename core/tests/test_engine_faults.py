@@ -19,21 +19,14 @@ from cascade_rl import Completion, LengthBudget, Prompt
 from cascade_rl.engine import Item, RewardEngine
 from cascade_rl.engine.quarantine import Quarantine, read_replay
 from cascade_rl.errors import DataError
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    BARE_PACK
+    + """
 import asyncio, ctypes, os, time
-from cascade_rl import LengthBudget, Reward, SamplingParams, hookimpl
 
 KEPT = []
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
 
 @hookimpl
 {async_}def reward(prompt, completion):
@@ -59,6 +52,7 @@ def sampling_params(): return SamplingParams()
     if text == "noise": print("noise on standard output", flush=True)
     return float(prompt.id)
 """
+)
 
 #: fault -> the status of the samples that meet it, and how their reason begins.
 FAULTS = {

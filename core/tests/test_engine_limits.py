@@ -15,25 +15,18 @@ from cascade_rl.engine.transient import LONGEST_PAUSE_S, next_due, pause_s
 from cascade_rl.engine.verdict import fault
 from cascade_rl.errors import BadDeclaration, TransientError
 from cascade_rl.registry import Registry
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    BARE_PACK
+    + """
 import asyncio, os, time
 from pathlib import Path
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
 from cascade_rl.errors import TransientError
 
 {declared}
 LOG = {log!r}
 ACTIVE = 0
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
 
 @hookimpl
 def gold_completion(prompt): return "gold"
@@ -59,6 +52,7 @@ def gold_completion(prompt): return "gold"
         raise TransientError("503, try again", {after})
     raise ValueError("for good")
 """
+)
 
 
 @pytest.fixture

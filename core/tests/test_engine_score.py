@@ -13,18 +13,14 @@ from pathlib import Path
 
 import pytest
 
-PACK = """
+from cascade_rl.testing import BARE_PACK
+
+PACK = (
+    """
 import time
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+"""
+    + BARE_PACK
+    + """
 
 @hookimpl
 def reward(prompt, completion):
@@ -32,6 +28,7 @@ def reward(prompt, completion):
     time.sleep(0.001)
     return prompt.ground_truth == completion.text
 """
+)
 CASCADE = str(Path(sys.executable).with_name("cascade"))
 
 

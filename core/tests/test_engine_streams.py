@@ -12,25 +12,21 @@ import pytest
 from cascade_rl import Completion, Prompt, Reward
 from cascade_rl.engine import Item, RewardEngine, streams
 from cascade_rl.engine.room import Room
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    """
 import time
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+"""
+    + BARE_PACK
+    + """
 
 @hookimpl
 def reward(completion):
     if completion.text == "slow": time.sleep(1.0)
     return 99.0 if completion.text == "slow" else float(completion.text)
 """
+)
 
 
 @pytest.fixture

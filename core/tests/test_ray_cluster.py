@@ -10,6 +10,7 @@ import pytest
 
 from cascade_rl import Completion, Prompt
 from cascade_rl.engine import Item, RewardEngine
+from cascade_rl.testing import BARE_PACK
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,18 +24,12 @@ ray = pytest.importorskip(
     "ray", reason="THE RAY EXECUTOR IS NOT TESTED: pip install 'cascade-rl[ray]' to test it"
 )
 
-PACK = """
+PACK = (
+    """
 import os, time
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+"""
+    + BARE_PACK
+    + """
 
 @hookimpl
 def reward(prompt, completion):
@@ -46,6 +41,7 @@ def reward(prompt, completion):
     if kind == "pid": return os.getpid()
     return float(number)
 """
+)
 
 NODE = {"num_cpus": 1, "object_store_memory": 100_000_000}
 

@@ -16,25 +16,21 @@ from cascade_rl.engine.ray_node import NodePool
 from cascade_rl.errors import EngineError
 from cascade_rl.registry import Registry
 from cascade_rl.registry.source import pack_hash
+from cascade_rl.testing import BARE_PACK
 
-PACK = """
+PACK = (
+    """
 import os
-from cascade_rl import LengthBudget, SamplingParams, hookimpl
-
-@hookimpl
-def load_prompts(split): return []
-
-@hookimpl
-def length_budget(): return LengthBudget(prompt_tokens=1, completion_tokens=4)
-
-@hookimpl
-def sampling_params(): return SamplingParams()
+"""
+    + BARE_PACK
+    + """
 
 @hookimpl
 def reward(completion):
     if completion.text == "exit": os._exit(3)
     return float(completion.text)
 """
+)
 
 
 @pytest.fixture

@@ -9,18 +9,11 @@ import pytest
 
 from cascade_rl.errors import ConfigError
 from cascade_rl.service.settings import build_settings
+from cascade_rl.testing import BARE_PACK
 
-RANKED = """
-from cascade_rl import *
-@hookimpl
-def load_prompts():
-    return []
-@hookimpl
-def length_budget():
-    return LengthBudget(prompt_tokens=1, completion_tokens=1)
-@hookimpl
-def sampling_params():
-    return SamplingParams()
+RANKED = (
+    BARE_PACK
+    + """
 @hookimpl
 def reward(completion):
     return float(completion.text)
@@ -29,6 +22,7 @@ def reward_group(prompt, completions, rewards):
     mean = sum(r.score for r in rewards) / len(rewards)
     return [r.model_copy(update={"score": r.score - mean, "reason": str(len(rewards))}) for r in rewards]
 """
+)
 
 
 @pytest.fixture

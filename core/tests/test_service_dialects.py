@@ -10,6 +10,7 @@ import pytest
 
 from cascade_rl.service.dialects.openrlhf import reply_in
 from cascade_rl.service.problems import Refusal
+from cascade_rl.testing import BARE_PACK
 
 CHAT = "<|im_start|>user\nSay it.<|im_end|>\n<|im_start|>assistant\n"
 
@@ -298,19 +299,14 @@ def runner_url(serve, make_pack):
     return serve("runner")
 
 
-HEAD = """
+HEAD = (
+    """
 import subprocess, sys, time
-from cascade_rl import *
-@hookimpl
-def load_prompts():
-    return []
-@hookimpl
-def length_budget():
-    return LengthBudget(prompt_tokens=1, completion_tokens=1)
-@hookimpl
-def sampling_params():
-    return SamplingParams()
 """
+    + BARE_PACK
+    + """
+"""
+)
 MIRROR = (
     HEAD
     + """

@@ -59,16 +59,14 @@ def test_a_batch_that_is_too_large(serve, obedient):
     assert detail == "5 items in one request, the limit is 4"
 
 
-def test_a_full_queue_says_when_to_come_back(serve, obedient):
+def test_a_full_queue_says_when_to_come_back(serve, obedient, eventually):
     url = serve(obedient, limits={"batch_items": 4, "queue_items": 4})
     with ThreadPoolExecutor() as pool:
         slow = pool.submit(
             httpx.post, url + "/v1/rewards", json=body(4, "sleep 0.5 it"), timeout=30
         )
-        for _ in range(200):
-            reply = httpx.post(url + "/v1/rewards", json=body())
-            if reply.status_code != 200:
-                break
+        eventually(lambda: "\ncascade_waiting 4.0" in httpx.get(url + "/metrics").text)
+        reply = httpx.post(url + "/v1/rewards", json=body())
         detail = refused(reply, 503, "queue_full")
         assert detail == "4 samples are waiting, the limit is 4; try again later"
         assert int(reply.headers["retry-after"]) >= 1

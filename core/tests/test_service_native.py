@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from cascade_rl.errors import BadOptions
+from cascade_rl.testing import BARE_PACK
 
 
 def post(url, domain, *items, path="/v1/rewards", **more):
@@ -161,18 +162,20 @@ def test_a_group_hook_that_hangs_or_raises_leaves_the_group_unscored(serve, make
     assert "RuntimeError: seventy-seven" in records[1]["reason"]
 
 
-def test_health_readiness_and_metrics(serve, obedient):
+def test_health_readiness_and_metrics(serve, obedient, eventually):
     url = serve(obedient)
     assert httpx.get(url + "/healthz").json() == {"status": "healthy"}
     transport = httpx.HTTPTransport(retries=0)
     with httpx.Client(base_url=url, transport=transport) as http:
-        for _ in range(500):
+
+        def is_ready():
             reply = http.get("/readyz")
-            if reply.status_code == 200:
-                break
-            assert reply.status_code == 503
-            assert reply.headers["retry-after"] == "1"
-    assert reply.json() == {"status": "ready"}
+            if reply.status_code == 503:
+                assert reply.headers["retry-after"] == "1"
+            return reply.status_code == 200
+
+        eventually(is_ready)
+        assert http.get("/readyz").json() == {"status": "ready"}
     post(url, obedient, it("it"), it("abstain"))
     text = httpx.get(url + "/metrics").text
     assert 'cascade_rewards_total{domain="obedient",status="scored"} 1.0' in text
@@ -180,30 +183,29 @@ def test_health_readiness_and_metrics(serve, obedient):
     assert 'cascade_requests_total{code="200",route="/v1/rewards"} 1.0' in text
 
 
-def test_a_domain_whose_example_fails_is_not_ready(serve, make_pack, obedient):
+def test_a_domain_whose_example_fails_is_not_ready(serve, make_pack, obedient, eventually):
     source = BROKEN_EXAMPLE
     make_pack("broken", source, distribution="fake-broken")
     url = serve({"broken": {"timeout_s": 5}})
-    for _ in range(50):
-        reply = httpx.get(url + "/readyz")
+
+    def refused():
+        return httpx.get(url + "/readyz").json()["detail"] == "not ready: broken"
+
+    eventually(refused)
+    reply = httpx.get(url + "/readyz")
     assert reply.status_code == 503
     assert reply.json()["detail"] == "not ready: broken"
 
 
-HEAD = """
+HEAD = (
+    """
 from pathlib import Path
 from pydantic import BaseModel, Field
-from cascade_rl import *
-@hookimpl
-def load_prompts():
-    return []
-@hookimpl
-def length_budget():
-    return LengthBudget(prompt_tokens=1, completion_tokens=1)
-@hookimpl
-def sampling_params():
-    return SamplingParams()
 """
+    + BARE_PACK
+    + """
+"""
+)
 LEAKY = (
     HEAD
     + """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cascade_rl.testing.packs import write_pack
+from cascade_rl.testing.packs import BARE_PACK, write_pack
 
 if TYPE_CHECKING:
     from cascade_rl.testing.conformance import DomainConformance, ModifierConformance
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cascade_rl.testing.modifier_kit import check_modifier
 
 __all__ = [
+    "BARE_PACK",
     "DomainConformance",
     "ModifierConformance",
     "check_domain",

@@ -11,6 +11,23 @@ from pathlib import Path
 
 _METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
 
+#: The required hooks but ``reward``, for tests that are about rewards alone.
+BARE_PACK = """
+from cascade_rl import *
+
+@hookimpl
+def load_prompts():
+    return []
+
+@hookimpl
+def length_budget():
+    return LengthBudget(prompt_tokens=1, completion_tokens=4)
+
+@hookimpl
+def sampling_params():
+    return SamplingParams()
+"""
+
 
 def write_pack(
     site: Path,
