@@ -209,7 +209,8 @@ def test_a_gate_is_not_told_twice(run_dir):
 def test_a_run_that_has_only_begun_has_a_report(run_dir, missing):
     target = run_dir / missing
     target.rename(run_dir / "gone")
-    Page(write_report(run_dir).read_text(encoding="utf-8"))
+    page = Page(write_report(run_dir).read_text(encoding="utf-8"))
+    assert "demo" in "".join(page.text)
 
 
 def test_no_run_and_a_damaged_log_are_errors(run_dir, tmp_path_factory):
