@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 
 import pytest
 
@@ -195,3 +196,10 @@ def test_the_input_is_never_overwritten(make_pack, cascade, tmp_path):
     assert code == 2
     assert "is the input itself" in err
     assert source.read_bytes() == line()
+
+
+def test_the_version(cascade, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"cascade-rl {version('cascade-rl')}\n"

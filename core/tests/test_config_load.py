@@ -219,7 +219,8 @@ def test_a_mistake_in_a_stage(line, message):
                 (
                     "c.yaml:8: sead: unknown key 'sead'; did you mean 'seed'? Allowed: name, "
                     "stages, model, seed, output, backend, device, threads, checkpoint_every, "
-                    "workers, reward_timeout_s, domains, evaluation, verl"
+                    "workers, reward_timeout_s, reward_memory_mb, reward_cache, reward_ray, "
+                    "domains, evaluation, verl"
                 ),
             ],
         ),
@@ -231,6 +232,14 @@ def test_a_mistake_in_a_stage(line, message):
                     "Allowed: options, budget, sampling"
                 )
             ],
+        ),
+        (
+            BASE + "workers: 0\nreward_memory_mb: 500\n",
+            ["c.yaml:1: reward_memory_mb needs worker processes: set `workers` to 1 or more"],
+        ),
+        (
+            BASE + "workers: 0\nreward_ray: auto\n",
+            ["c.yaml:1: reward_ray needs worker processes: set `workers` to 1 or more"],
         ),
         (
             BASE + "evaluation: {domains: math}\n",

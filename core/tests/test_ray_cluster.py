@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cascade_rl import Completion, Prompt
+from cascade_rl.cli import main
 from cascade_rl.engine import Item, RewardEngine
 from cascade_rl.testing import BARE_PACK
 
@@ -156,3 +158,15 @@ def test_closing_answers_what_still_runs_and_leaves_no_worker(cluster, make_pack
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_a_file_is_scored_on_the_cluster(cluster, make_pack, tmp_path):
+    make_pack("toy", PACK)
+    lines = [{"ground_truth": "", "completion": f"x {n}"} for n in range(30)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command = ["score", "toy", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out.jsonl")]
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--ray", "auto"])
+    assert ended.value.code == 0
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [f["score"] for f in found] == [float(n) for n in range(30)]

@@ -8,6 +8,7 @@ not be there twice. Where it cannot be made, the tests are skipped and say so.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import sysconfig
@@ -69,9 +70,11 @@ def run_peer(peer_python):
     """Run a script that uses a peer's client, and return the JSON of its last line."""
 
     def run(script, *arguments, timeout=300):
+        # litellm's thread that fetches prices can deadlock with the import that starts it
+        quiet = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
         done = subprocess.run(
             [peer_python, "-W", "ignore", "-c", script, *arguments],
-            capture_output=True, text=True, timeout=timeout, cwd=VENV,
+            capture_output=True, text=True, timeout=timeout, cwd=VENV, env=quiet,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout.splitlines()[-1])

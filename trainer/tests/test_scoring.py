@@ -64,3 +64,26 @@ def test_an_unscored_base_stays_unscored(total):
     terms = [{"domain": "echo"}, {"modifier": "length"}]
     reward = total(terms, "a", {"fault": "none"})
     assert (reward.score, reward.status) == (None, "abstained")
+
+
+def test_the_files_limits_and_cache_reach_the_engine(echo_pack, tmp_path):
+    """A second scorer finds the first one's verdict; each engine has what the file says."""
+    config = CascadeConfig.model_validate(
+        {
+            "name": "x",
+            "workers": 1,
+            "reward_timeout_s": 7,
+            "reward_memory_mb": 900,
+            "reward_cache": str(tmp_path / "verdicts"),
+            "model": {"build": {}},
+            "stages": [{"name": "s", "domain": "echo", "steps": 1}],
+        }
+    )
+    domain = ResolvedDomain(name="echo", options={}, budget=BUDGET, sampling=SamplingParams())
+    for hits in (0, 1):
+        with Scorer(config, domain, None, Registry()) as scorer:
+            reward = scorer.total(scorer.submit(PROMPT, Completion(text="a"), BUDGET))
+            assert reward.score == 1.0
+            engine = scorer._engines["echo"]
+            assert engine.counts.get("cache_hits", 0) == hits
+            assert (engine.limits.timeout_s, engine.limits.memory_mb) == (7, 900)

@@ -1,9 +1,10 @@
 """A domain that does what a completion says: for tests of the service and of its client.
 
-``score 0.3``, ``sleep 1 score 0.3`` (seconds, then on), ``raise``, ``nan``, ``die``, ``hang``,
-``abstain``, ``bad``, ``hoard 100`` (megabytes); any other text is right where it equals the ground truth.
+``score 0.3``, ``sleep 1 score 0.3`` (seconds, then on), ``raise``, ``nan``, ``die``,
+``segfault``, ``hang``, ``abstain``, ``bad``, ``hoard 100`` (megabytes); any other text is right where it equals the ground truth.
 """
 
+import ctypes
 import os
 import signal
 import time
@@ -70,6 +71,7 @@ ACTIONS = {
     "raise": fail,
     "nan": lambda _: float("nan"),
     "die": lambda _: os.kill(os.getpid(), signal.SIGKILL),
+    "segfault": lambda _: ctypes.string_at(0),
     "hang": hang,
     "abstain": lambda rest: Reward.unscored("abstained", rest or "no opinion"),
     "bad": lambda rest: Reward.unscored("bad_prompt", rest or "no gold"),

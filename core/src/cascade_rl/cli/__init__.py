@@ -6,7 +6,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
@@ -54,13 +55,30 @@ def build_app(verb: str | None) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    app.callback()(lambda: None)  # keeps a lone verb a verb
+    app.callback()(_top)  # also keeps a lone verb a verb
     for name, (function, epilog) in BUILT_IN.items():
         app.command(name, epilog=epilog)(function)
     add_sandbox(app)
     if verb not in BUILT_IN:
         _add_announced(app, verb)
     return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"cascade-rl {version('cascade-rl')}")
+        raise typer.Exit
+
+
+def _top(
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version, and stop."
+        ),
+    ] = False,
+) -> None:
+    """What stands before every verb."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -58,6 +58,14 @@ def score(
         Path | None,
         typer.Option(metavar="DIR", help="Keep verdicts here, and ask none of them twice."),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Score on a Ray cluster (`auto`: the one this machine is part of): `--workers` "
+            "on every node. Needs cascade-rl[ray].",
+        ),
+    ] = None,
 ) -> None:
     """Score a file of completions with one domain's reward."""
     options = parse_options(option or [])
@@ -73,6 +81,7 @@ def score(
             timeout_s=timeout,
             memory_mb=memory_mb,
             cache=cache,
+            ray=ray,
         ) as engine,
         _opened(source, "rb") as lines,
         _opened(output, "wb") as out,

@@ -256,6 +256,16 @@ class CascadeConfig(Record):
         default=1, description="Reward worker processes; 0 scores in the trainer's own process."
     )
     reward_timeout_s: PositiveFloat = Field(default=30.0, description="Wall clock a sample.")
+    reward_memory_mb: PositiveInt | None = Field(
+        default=None, description="Megabytes a reward worker; needs `workers`, and Linux."
+    )
+    reward_cache: str | None = Field(
+        default=None, description="Folder that keeps verdicts, between stages and runs."
+    )
+    reward_ray: str | None = Field(
+        default=None,
+        description="Score on a Ray cluster (`auto`, or an address): `workers` on every node.",
+    )
     domains: dict[str, DomainConfig] = Field(default_factory=dict)
     evaluation: EvaluationConfig = EvaluationConfig()
     verl: dict[str, JsonValue] = Field(
@@ -272,6 +282,13 @@ class CascadeConfig(Record):
             raise ValueError(f"stage names must be unique; twice: {', '.join(twice)}")
         if "before" in names:
             raise ValueError("'before' is the matrix's first row and cannot name a stage")
+        return self
+
+    @model_validator(mode="after")
+    def _limits_have_workers(self) -> Self:
+        for key in ("reward_memory_mb", "reward_ray"):
+            if getattr(self, key) is not None and not self.workers:
+                raise ValueError(f"{key} needs worker processes: set `workers` to 1 or more")
         return self
 
     @property

@@ -8,7 +8,8 @@ from typing import Self
 
 from cascade_rl.config.resolved import ResolvedDomain
 from cascade_rl.config.schema import CascadeConfig, RewardTerm
-from cascade_rl.engine import Item, RewardEngine, to_reward
+from cascade_rl.engine import Item, to_reward
+from cascade_rl.engine.cascade import engine_for
 from cascade_rl.errors import RunError
 from cascade_rl.registry import Domain, Modifier, Registry
 from cascade_rl.types import Completion, LengthBudget, Prompt, Reward, Sample
@@ -46,14 +47,7 @@ class Scorer:
                 base = config.domains[term.domain].options if term.domain in config.domains else {}
                 options[term.domain] = {**base, **term.options}
         self._engines = {
-            name: RewardEngine(
-                name,
-                chosen,
-                workers=config.workers,
-                timeout_s=config.reward_timeout_s,
-                registry=registry,
-            )
-            for name, chosen in options.items()
+            name: engine_for(config, name, chosen, registry) for name, chosen in options.items()
         }
         self._modifiers: dict[int, Modifier] = {
             place: registry.modifier(term.modifier, term.options)

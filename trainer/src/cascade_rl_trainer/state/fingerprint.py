@@ -33,7 +33,10 @@ LIBRARIES = (
 )
 
 #: Of the whole run's configuration; threads and device are compared as they were decided.
-_RUN_KEYS = {"seed", "model", "backend", "evaluation", "reward_timeout_s", "verl"}
+_RUN_KEYS = {
+    *("seed", "model", "backend", "evaluation", "verl"),
+    *("reward_timeout_s", "reward_memory_mb"),
+}
 #: Of a stage's configuration: `resolved` holds these with the packs' defaults merged in.
 _RESOLVED_KEYS = {"options", "budget", "sampling"}
 #: Gates judge a result and decide none, so they may be changed between runs.

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 
 from cascade_rl.config.resolved import ResolvedDomain
 from cascade_rl.config.schema import CascadeConfig, RewardTerm
-from cascade_rl.engine import Item, RewardEngine, to_reward
+from cascade_rl.engine import Item, to_reward
+from cascade_rl.engine.cascade import engine_for
 from cascade_rl.registry import Registry
 from cascade_rl.types import Completion, Reward
 from cascade_rl_trainer.algorithm.combine import combine_rewards
@@ -94,13 +95,7 @@ class Judge:
             from cascade_rl.client import RewardClient
 
             return RewardClient(url, name, token=os.environ.get(TOKEN_VARIABLE))
-        return RewardEngine(
-            name,
-            options,
-            workers=config.workers,
-            timeout_s=config.reward_timeout_s,
-            registry=self._registry,
-        )
+        return engine_for(config, name, options, self._registry)
 
 
 def options_of(
