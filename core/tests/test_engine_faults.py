@@ -289,3 +289,27 @@ def test_closing_is_quick_and_may_be_repeated(make_pack):
     never_used = RewardEngine("toy", workers=2)
     never_used.close()
     assert never_used.submit(items(["well"])[0]).result(5).reason == "the engine is closed"
+
+
+@pytest.mark.parametrize("async_", ["", "async "])
+def test_a_process_that_a_pack_forks_answers_nothing(make_pack, async_):
+    make_pack(
+        "toy",
+        BARE_PACK
+        + f"""
+import os
+
+@hookimpl
+{async_}def reward(prompt, completion):
+    if os.fork() == 0: return 99.0
+    os.wait()
+    return float(prompt.id)
+""",
+    )
+    with RewardEngine("toy", workers=1) as engine:
+        rewards = engine.score(
+            Item(prompt=Prompt.from_text(str(n), "?"), completion=Completion(text="x"))
+            for n in range(20)
+        )
+        assert [r.score for r in rewards] == [float(n) for n in range(20)]
+        assert "workers_died" not in engine.counts

@@ -20,7 +20,7 @@ from cascade_rl.workers.lines import READ_SIZE, LineBuffer, read_lines, write_li
 
 def serve(channel: Channel, init: dict[str, Any]) -> None:
     """The worker's target. Says that it is ready or why it failed, then answers by number."""
-    fd = channel.fileno()
+    fd, owner = channel.fileno(), os.getpid()
     try:
         domain = Registry().open(init["domain"], init["options"])
         domain.open()
@@ -37,13 +37,13 @@ def serve(channel: Channel, init: dict[str, Any]) -> None:
                 attempt = _item(domain, asked)
                 if isinstance(attempt, Item):
                     attempt = attempt_now(domain, attempt)
-                _write(fd, number, attempt)
+                _write(fd, owner, number, attempt)
     finally:
         domain.close()
 
 
 async def _serve_async(fd: int, domain: Domain) -> None:
-    loop, hung_up = asyncio.get_running_loop(), asyncio.Event()
+    loop, hung_up, owner = asyncio.get_running_loop(), asyncio.Event(), os.getpid()
     running: set[asyncio.Task[None]] = set()
     buffer = LineBuffer()
 
@@ -52,7 +52,7 @@ async def _serve_async(fd: int, domain: Domain) -> None:
         attempt = _item(domain, asked)
         if isinstance(attempt, Item):
             attempt = await attempt_async(domain, attempt, limit_s)
-        _write(fd, number, attempt)
+        _write(fd, owner, number, attempt)
 
     def read() -> None:
         try:
@@ -89,7 +89,9 @@ def _item(domain: Domain, asked: tuple[bool, bytes]) -> Item | Attempt:
     return gold_item(domain, item) if gold else item
 
 
-def _write(fd: int, number: int, attempt: Attempt) -> None:
+def _write(fd: int, owner: int, number: int, attempt: Attempt) -> None:
+    if os.getpid() != owner:  # a process that the pack has forked: it has no say here
+        os._exit(0)
     try:
         line = answer_line(number, attempt)
     except (ValueError, TypeError, RecursionError) as error:

@@ -35,6 +35,7 @@ class Card(Record):
     version: str
     hook_version: int = HOOK_VERSION
     options: dict[str, JsonValue] = Field(default_factory=dict)
+    labelled: str | None = Field(default=None, description="Name of the file of more completions.")
     right: int
     wrong: int
     false_positives: tuple[str, ...]
@@ -59,7 +60,7 @@ class Card(Record):
                 (
                     f"{self.distribution} {self.version}, hook version {self.hook_version}, "
                     f"options `{json.dumps(self.options)}`. "
-                    f"Written by `cascade check {self.domain} --card`."
+                    f"Written by `cascade check {self.domain} --card{self._more()}`."
                 ),
                 "",
                 "| judged | errors |",
@@ -71,6 +72,9 @@ class Card(Record):
                 "",
             ]
         )
+
+    def _more(self) -> str:
+        return f" --labelled {self.labelled}" if self.labelled else ""
 
 
 def measure(
@@ -105,6 +109,7 @@ def measure(
         distribution=announcement.distribution,
         version=announcement.version,
         options=dict(options or {}),
+        labelled=labelled.name if labelled else None,
         **_errors(answers),
         p50_ms=round(cuts[49], 2),
         p99_ms=round(cuts[98], 2),
