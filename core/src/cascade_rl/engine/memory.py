@@ -40,14 +40,15 @@ class MemoryWatch:
         busy = any(slot.jobs or not slot.ready for slot in slots)
         return max(0.0, self._next_look - time.monotonic()) if busy else float("inf")
 
-    def over(self, slots: Sequence[Slot]) -> list[Slot]:
-        """The workers above the limit; [] between two looks."""
+    def over(self, slots: Sequence[Slot]) -> dict[Slot, int]:
+        """The workers above the limit, with the bytes that each had; {} between two looks."""
         now = time.monotonic()
         if now < self._next_look:
-            return []
+            return {}
         self._next_look = now + LOOK_EVERY_S
         limit = self._limit_mb * 1_000_000
-        found = [slot for slot in slots if resident_bytes(slot.worker.pid) > limit]
+        sizes = {slot: resident_bytes(slot.worker.pid) for slot in slots}
+        found = {slot: size for slot, size in sizes.items() if size > limit}
         if now >= self._next_scan:
             members = sessions()
             self._next_scan = now + (time.monotonic() - now) / SCAN_SHARE
@@ -55,13 +56,15 @@ class MemoryWatch:
                 pids = members.get(slot.worker.pid, [])
                 # What a fork shares counts once: the slower figure is taken only if it matters.
                 big = len(pids) > 1 and sum(map(resident_bytes, pids)) > limit
-                if big and slot not in found and sum(map(proportional_bytes, pids)) > limit:
-                    found.append(slot)
+                if big and slot not in found:
+                    size = sum(map(proportional_bytes, pids))
+                    found |= {slot: size} if size > limit else {}
         return found
 
-    def verdict(self) -> Reward:
-        """The reward of a sample over which a worker was killed."""
-        return Reward.unscored("error", f"needs more than {self._limit_mb} MB of memory")
+    def verdict(self, size: int) -> Reward:
+        """The reward of a sample over which a worker was killed when it had ``size`` bytes."""
+        had = f"it had {size // 1_000_000} when it was stopped"
+        return Reward.unscored("error", f"needs more than {self._limit_mb} MB of memory, {had}")
 
 
 def resident_bytes(pid: int) -> int:

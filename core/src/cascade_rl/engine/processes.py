@@ -149,8 +149,8 @@ class ProcessExecutor:
             outcome = Reward.unscored("error", f"not ready within {START_TIMEOUT_S:g} s")
             self._replace(slot, timed_out(slot.limit_s()) if slot.ready else outcome, "late")
         if self._memory:
-            for slot in self._memory.over(self._slots):
-                self._replace(slot, self._memory.verdict(), "over_memory")
+            for slot, size in self._memory.over(self._slots).items():
+                self._replace(slot, self._memory.verdict(size), "over_memory")
 
     def _patience(self) -> float | None:
         """Seconds until something must be done without being asked; None: nothing."""
