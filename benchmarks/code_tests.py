@@ -1,6 +1,6 @@
 """Tests a second: the code pack's sandbox against what people use instead.
 
-    python benchmarks/code_tests.py [seconds a row, default 6]
+    python benchmarks/code_tests.py [--seconds 2] [--turns 3] [--rows "Python, pack" ...]
 
 One answer with 10 trivial tests (read 20 numbers, print their sum), judged again and again by
 two processes at once, each with a sandbox of its own. Rows:
@@ -11,21 +11,24 @@ two processes at once, each with a sandbox of its own. Rows:
                   which runs the answer and its 10 asserts by `exec` (written anew for this)
     spawn, fork   `posix_spawn` of an empty static binary, `fork` of a bare interpreter: the floor
 
-A C++ answer is compiled once before its row begins; the time is printed.
+The rows take turns, so that other work on the machine meets all of them. For each: tests a
+second of all its turns together, and the CPU time of the whole tree of processes a test, which
+a busy machine changes less. A C++ answer is compiled once before its row begins; that time is
+in "first answer".
 """
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cascade_rl.sandbox import open_sandbox
 from cascade_rl.types import Completion, Prompt
@@ -204,6 +207,29 @@ ROWS: dict[str, Row] = {
 }
 
 
+class Turn(NamedTuple):
+    """What one process did in one turn, or several turns together."""
+
+    tests: int
+    wall_s: float
+    cpu_s: float
+    first_s: float
+
+
+def tree_cpu_s(process: int) -> float:
+    """CPU seconds of a process, of all that descend from it, and of those that it has reaped."""
+    total, found = 0, [process]
+    for pid in found:
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+        except OSError:  # ended meanwhile: then its parent has its time
+            continue
+        total += sum(map(int, stat[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
+
+
 def work(name: str, seconds: float, results: Any) -> None:
     """One process: warm up, then judge answers until the time is over."""
     with tempfile.TemporaryDirectory() as folder:
@@ -211,17 +237,18 @@ def work(name: str, seconds: float, results: Any) -> None:
         began = time.perf_counter()
         assert answer() == TESTS, name
         first = time.perf_counter() - began
-        tests, began = 0, time.perf_counter()
+        tests, cpu, began = 0, tree_cpu_s(os.getpid()), time.perf_counter()
         while time.perf_counter() - began < seconds:
             passed = answer()
             assert passed == TESTS, name
             tests += passed
-        results.put((tests / (time.perf_counter() - began), first))
+        wall = time.perf_counter() - began
+        results.put(Turn(tests, wall, tree_cpu_s(os.getpid()) - cpu, first))
     close()
 
 
-def measure(name: str, seconds: float) -> tuple[float, float]:
-    """Tests a second of all processes together, and the first answer's seconds."""
+def measure(name: str, seconds: float) -> list[Turn]:
+    """One turn of a row: what each of its processes did."""
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     workers = [
@@ -229,33 +256,60 @@ def measure(name: str, seconds: float) -> tuple[float, float]:
     ]
     for worker in workers:
         worker.start()
-    rows = [results.get(timeout=60 + 5 * seconds) for _ in workers]
+    turns = [results.get(timeout=60 + 5 * seconds) for _ in workers]
     for worker in workers:
         worker.join()
-    return sum(rate for rate, _ in rows), max(first for _, first in rows)
+    return turns
+
+
+def together(turns: list[Turn]) -> tuple[float, float, float]:
+    """Tests a second, CPU seconds a test, seconds of the quickest first answer."""
+    tests = sum(turn.tests for turn in turns)
+    rate = PROCESSES * tests / sum(turn.wall_s for turn in turns)
+    return rate, sum(turn.cpu_s for turn in turns) / tests, min(turn.first_s for turn in turns)
+
+
+RATIOS = (
+    ("Python, pack", "Python, plain"),
+    ("Python, pack", "Python, bwrap"),
+    ("Python asserts, pack", "Python asserts, in-process"),
+    ("Python, pack", "Python, fork"),
+    ("C++, pack", "C++, plain"),
+    ("C++, pack", "C++, bwrap"),
+    ("C++, pack", "C++, spawn"),
+)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Tests a second of the code pack and of others.")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each turn (default 2)")
+    parser.add_argument("--turns", type=int, default=3, help="of each row (default 3)")
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS), metavar="ROW",
+                        help=f"any of: {'; '.join(ROWS)}")  # fmt: skip
+    return parser.parse_args()
 
 
 def main() -> None:
     """Print every row and the ratios."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 6.0
+    options = arguments()
     if shutil.which("bwrap") is None:
-        sys.exit("bwrap is missing: apt-get install bubblewrap")
+        raise SystemExit("bwrap is missing: apt-get install bubblewrap")
     with open_sandbox() as sandbox:
         print(sandbox.isolation)
     print(f"load before: {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs, {PROCESSES} processes")
-    rates: dict[str, float] = {}
-    for name in ROWS:
-        rates[name], first = measure(name, seconds)
-        print(
-            f"{name:28} {rates[name]:8.0f} tests/s   first answer {first * 1e3:6.0f} ms", flush=True
-        )
-    ratios = (
-        ("Python, pack", "Python, plain"), ("Python, pack", "Python, bwrap"),
-        ("Python asserts, pack", "Python asserts, in-process"), ("Python, pack", "Python, fork"),
-        ("C++, pack", "C++, plain"), ("C++, pack", "C++, bwrap"), ("C++, pack", "C++, spawn"),
-    )  # fmt: skip
-    for one, other in ratios:
-        print(f"{one} / {other}: {rates[one] / rates[other]:.2f}")
+    turns: dict[str, list[Turn]] = {name: [] for name in options.rows}
+    for _ in range(options.turns):
+        for name, done in turns.items():
+            done += measure(name, options.seconds)
+    rows = {name: together(done) for name, done in turns.items()}
+    for name, (rate, cpu_s, first_s) in rows.items():
+        print(f"{name:28} {rate:8.0f} tests/s  {cpu_s * 1e3:7.2f} ms of CPU a test"
+              f"  first answer {first_s * 1e3:6.0f} ms")  # fmt: skip
+    for one, other in RATIOS:
+        if one in rows and other in rows:
+            rate, cpu = rows[one][0] / rows[other][0], rows[other][1] / rows[one][1]
+            print(f"{one} / {other}: {rate:.2f} in tests/s, {cpu:.2f} in CPU time")
     print(f"load after: {os.getloadavg()[0]:.1f}")
 
 
