@@ -8,13 +8,13 @@ SOURCES := core/src plugins/math/src plugins/code/src plugins/ifeval/src trainer
 
 # Real parts that take minutes, or need something installed, have targets of their own.
 TESTS := core/tests plugins/math/tests plugins/ifeval/tests trainer/tests tests
-ELSEWHERE := --ignore-glob='*test_sandbox*' --ignore-glob='*test_ray*' --ignore-glob='*test_verl*' \
+ELSEWHERE := --ignore-glob='*test_sandbox*' --ignore-glob='*test_ray*' \
 	--ignore=tests/verl --ignore=tests/peers \
 	--ignore=tests/test_wheels.py --ignore=tests/test_third_party.py \
 	--ignore=tests/test_tutorial.py --ignore=tests/test_broken_packs.py \
 	--ignore=tests/test_kill_resume.py
 
-.PHONY: demo test test-kill test-service test-code test-packaging test-peers test-ray test-verl check format \
+.PHONY: demo test test-kill test-service test-code test-docker test-packaging test-peers test-ray test-verl check format \
 	bench docs wheels clean
 
 demo: $(VENV)/.stamp-demo
@@ -31,9 +31,14 @@ test-kill: $(VENV)/.stamp-dev
 test-service: $(VENV)/.stamp-dev
 	$(BIN)/python -m pytest -q core/tests/test_service_*.py core/tests/test_client_*.py
 
-# Untrusted programs in real sandboxes; needs bubblewrap (apt-get install bubblewrap).
+# Untrusted programs in real sandboxes; installs bubblewrap and g++ where it may.
 test-code: $(VENV)/.stamp-dev
+	scripts/system_packages.sh
 	$(BIN)/python -m pytest -q core/tests/test_sandbox_*.py plugins/code/tests
+
+# The Docker sandbox against a real engine; installs and starts Debian's where none runs (root).
+test-docker: $(VENV)/.stamp-dev
+	scripts/test_docker.sh $(BIN)/python
 
 # Wheels, a pack from outside, deliberately broken packs, the tutorial's commands: clean venvs.
 test-packaging: $(VENV)/.stamp-dev
@@ -91,5 +96,5 @@ $(VENV)/.stamp-dev: $(VENV)/.stamp-demo pyproject.toml
 
 $(VERL_VENV)/.stamp-verl: constraints.txt core/pyproject.toml plugins/math/pyproject.toml plugins/ifeval/pyproject.toml trainer/pyproject.toml
 	scripts/make_venv.sh $(PYTHON) $(VERL_VENV)
-	$(VERL_VENV)/bin/pip install -q -c constraints.txt -e core -e plugins/math -e plugins/ifeval -e 'trainer[verl]' pytest
+	$(VERL_VENV)/bin/pip install -q -c constraints.txt -e core -e plugins/math -e plugins/ifeval -e 'trainer[verl]' pytest hypothesis
 	touch $@

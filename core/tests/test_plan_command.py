@@ -199,7 +199,10 @@ def test_backends():
     )
     assert "stages on toy" not in run("c.yaml").stdout  # only asked for by name
     result = run("c.yaml", "--backend", "toy", "--set", "stages.a.sampling.n=1")
-    assert "backend toy: not asked before everything above is right" in result.stdout
+    assert "backend toy: not asked before everything that is wrong is right" in result.stdout
+    result = run("c.yaml", "--backend", "toy", "--set", "stages.a.domain=swe")
+    assert result.exit_code == 0  # a pack that is not here stops no plan
+    assert "\n2 stages on toy\n" in result.stdout
     result = run("c.yaml", "--backend", "torn")
     assert result.exit_code == 1
     assert "ZeroDivisionError" in result.stdout

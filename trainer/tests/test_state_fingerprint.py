@@ -53,7 +53,8 @@ def resolve(stages=STAGES, level=1, overlong="keep", **keys):
         for i, stage in enumerate(config.stages)
     )
     evaluation = tuple(domain(name) for name in config.evaluated)
-    return ResolvedCascade(config=config, stages=resolved, evaluation=evaluation)
+    origins = {"seed": "--set", "reward_timeout_s": "demo.yaml:3", "model.build.layers": "default"}
+    return ResolvedCascade(config=config, stages=resolved, evaluation=evaluation, origins=origins)
 
 
 @pytest.fixture
@@ -110,11 +111,11 @@ def test_what_changes_no_result_is_no_difference(keys):
             {"stages": change(optimizer={"betas": [0.9, 0.99]})},
             ["stages[1].optimizer.betas[1]: 0.95 -> 0.99 (cascade file)"],
         ),
-        ({"seed": 1}, ["seed: 0 -> 1 (cascade file)"]),
-        ({"reward_timeout_s": 60}, ["reward_timeout_s: 30.0 -> 60.0 (cascade file)"]),
+        ({"seed": 1}, ["seed: 0 -> 1 (--set)"]),
+        ({"reward_timeout_s": 60}, ["reward_timeout_s: 30.0 -> 60.0 (demo.yaml:3)"]),
         (
             {"model": {"build": {"layers": 4}}},
-            ["model.build.layers: 2 -> 4 (cascade file)"],
+            ["model.build.layers: 2 -> 4 (default)"],
         ),
         (
             {"evaluation": {"samples": 8}},

@@ -10,6 +10,7 @@ import yaml
 from cascade_rl.config import load_config, trace
 from cascade_rl.errors import ConfigError, RunError
 from cascade_rl.registry import Registry
+from cascade_rl_trainer.state.fingerprint import check_resume, difference, take
 from cascade_rl_trainer.verl import configure, version
 from cascade_rl_trainer.verl.backend import VerlBackend
 from cascade_rl_trainer.verl.job import Job
@@ -70,6 +71,7 @@ def test_a_stage_in_verls_words(job):
         f"{actor}.optim.lr_warmup_steps": 3,
         f"{actor}.optim.clip_grad": 0.5,
         f"{rollout}.name": "cascade_rl_cpu",
+        f"{rollout}.max_model_len": 56,
         f"{rollout}.n": 8,
         f"{rollout}.temperature": 0.6,
         f"{rollout}.top_p": 0.95,
@@ -135,9 +137,86 @@ def test_what_the_cascade_file_decides_is_refused_in_a_section(job, section, sai
     assert said in str(caught.value)
 
 
-def test_another_engine_of_verls_gets_no_settings_of_fsdp(job):
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("megatron", {"lr_decay_style": "cosine", "min_lr": 1e-6}),
+        ("veomni", {"lr_scheduler_type": "cosine", "lr_min": 1e-6}),
+        ("torchtitan", {"decay_type": "cosine", "min_lr_factor": 0.5}),
+    ],
+)
+def test_another_engine_of_verls_is_told_in_its_own_words(job, engine, words):
+    sections = f"verl={{model_engine: {engine}}}"
+    actor = configure.verl_config(job(sections), "m", "cuda", gpus=8)["actor_rollout_ref"]["actor"]
+    common = {"lr": 2e-6, "betas": [0.9, 0.95], "weight_decay": 0.0, "clip_grad": 0.5}
+    assert actor["optim"] == {**common, "lr_warmup_steps": 3, **words}
+    assert not {"strategy", "fsdp_config", "grad_clip"} & actor.keys()
+
+
+def test_torchtitan_has_no_constant_rate_but_one_that_ends_where_it_begins(job):
+    changed = ("verl={model_engine: torchtitan}", "stages.rl.optimizer.schedule=constant")
+    config = configure.verl_config(job(*changed), "m", "cuda", gpus=8)
+    assert flat(config)["actor_rollout_ref.actor.optim.min_lr_factor"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (
+            "{model_engine: megatronn}",
+            "no engine 'megatronn'; did you mean 'megatron'? It has: dp,",
+        ),
+        ("{trainer: {nnodes: 0}}", "verl.trainer.nnodes: must be a positive integer, got 0"),
+        ("{trainer.n_gpus_per_node: eight}", "must be a positive integer, got 'eight'"),
+        (
+            "{trainer.nnodes: 3, actor_rollout_ref.rollout.tensor_model_parallel_size: 16}",
+            "16 does not divide the 24 GPUs (trainer.nnodes 3 x trainer.n_gpus_per_node 8)",
+        ),
+        ("{actor_rollout_ref: {rollout: vllm}}", "must be a section of keys, got 'vllm'"),
+    ],
+)
+def test_what_cannot_be_is_said_with_its_place(job, section, said):
+    with pytest.raises(ConfigError, match=r"^verl\.") as caught:
+        configure.verl_config(job(f"verl={section}"), "m", "cuda", gpus=8)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (
+            "{actor_rollout_ref.rollout.name: vllm}",
+            "verl.actor_rollout_ref.rollout.name: 'vllm' is for GPUs; with device: cpu it can only "
+            "be 'cascade_rl_cpu'",
+        ),
+        ("{trainer: {nnodes: 8}}", "verl.trainer.nnodes: 8 is for GPUs"),
+        ("{model_engine: megatron}", "verl.model_engine: 'megatron' is for GPUs"),
+    ],
+)
+def test_what_needs_gpus_is_refused_on_a_cpu(job, section, said):
+    with pytest.raises(ConfigError, match=r"Set device: cuda, or leave the section out") as caught:
+        configure.verl_config(job(f"verl={section}"), "m", "cpu", gpus=1)
+    assert said in str(caught.value)
+    without = job(f"verl={section}", "verl={}")  # what the message advises
+    assert configure.verl_config(without, "m", "cpu", gpus=1)["trainer"]["nnodes"] == 1
+
+
+def test_a_changed_section_or_backend_is_not_gone_on_with(job):
+    def taken(*overrides):
+        return take(job(*overrides).cascade, (), {}, 1, "cpu")
+
+    before = taken("verl={trainer.nnodes: 2}")
+    assert difference(before, taken("verl={trainer.nnodes: 2}")) == []
+    with pytest.raises(RunError, match=r"verl.*2 -> 3"):
+        check_resume(before, taken("verl={trainer.nnodes: 3}"))
+    with pytest.raises(RunError, match=r"backend: local -> verl"):
+        check_resume(taken(), taken("backend=verl"))
+    own = difference(before, taken("verl={trainer.nnodes: 2}", "stages.rl.verl={data.x: 1}"))
+    assert any("stages[0].verl" in line for line in own)
+
+
+def test_the_file_of_another_engine_names_it(job):
     config = configure.verl_config(job("verl={model_engine: megatron}"), "m", "cuda", gpus=8)
-    assert "strategy" not in config["actor_rollout_ref"]["actor"]
     file = configure.as_file(config, Path("/runs/c/stages/rl"))
     assert {"override model_engine": "megatron"} in file["defaults"]
     assert "model_engine" not in file
@@ -205,6 +284,24 @@ def test_the_plan_shows_commands_and_settings_and_starts_nothing(job, monkeypatc
     assert "-m verl.trainer.main_ppo --config-path" in text
     assert "ppo_mini_batch_size: 12" in text
     assert "verl's own schema was not asked: the verl backend needs verl" in text
+
+
+def test_a_missing_pack_is_planned_as_far_as_the_file_decides_it(job, monkeypatch, tmp_path):
+    """Planned on a machine without GPUs, too; what the file leaves open is named."""
+    file = tmp_path / "missing.yaml"
+    file.write_text(
+        CASCADE.replace("domain: echo", "domain: nowhere").replace("device: cpu", "device: cuda")
+    )
+    monkeypatch.setattr(version, "version", lambda _: "0.10.0")
+    open_budget = trace(*load_config(file), Registry()).planned()
+    assert open_budget.stages[0].domains == ()
+    text = VerlBackend().plan(open_budget)
+    assert "stage rl: not known here: the pack 'nowhere' is missing, and the file" in text
+    closed = load_config(file, ["stages.rl.budget.overlong=mask"])
+    text = VerlBackend().plan(trace(*closed, Registry()).planned())
+    assert "ppo_mini_batch_size: 12" in text
+    assert "device: cuda" in text
+    assert "schema was not asked: verl 0.10.0 is installed; the verl backend is written" in text
 
 
 def test_lora_of_the_local_backend_is_refused(job):

@@ -117,7 +117,7 @@ def test_a_fault_of_the_source_itself_is_unscored(job, monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(judge_module, "RewardEngine", lambda *_, **__: Broken())
+    monkeypatch.setattr(judge_module, "engine_for", lambda *_: Broken())
     (found,) = rewards_of(job(), (("ok", "y"),))
     assert (found.status, found.score) == ("error", None)
     assert "disk on fire" in found.reason

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
+from zlib import crc32
 
 import pytest
 
@@ -11,7 +13,10 @@ from cascade_rl.config import load_config, trace
 from cascade_rl.errors import RunError
 from cascade_rl.registry import Registry
 from cascade_rl.types import Completion, LengthBudget, Prompt, Reward
+from cascade_rl_trainer.local.feed import PromptFeed
+from cascade_rl_trainer.local.grpo import GrpoStage
 from cascade_rl_trainer.local.rollout import Group, Rollout
+from cascade_rl_trainer.local.watch import Watch
 from cascade_rl_trainer.verl.job import Job
 from cascade_rl_trainer.verl.stage_run import StageRun, weigh
 
@@ -112,6 +117,48 @@ def test_in_batch_filtering_draws_again_at_most_max_retries_times(run):
     assert stage.choose(0, flat, lambda *_: []) == flat  # nothing carries signal: kept, counted
 
 
+@pytest.mark.parametrize("rule", ["{kind: in_batch, max_retries: 2}", "{kind: epoch}"])
+@pytest.mark.parametrize("overlong", ["mask", "keep"])
+def test_both_backends_draw_keep_and_drop_the_same_prompts(run, rule, overlong):
+    """Seven steps over 20 prompts, on rewards that follow from the prompt's name."""
+    stage = run(f"stages.rl.filter={rule}", f"stages.rl.budget.overlong={overlong}")
+    kinds = [
+        scored(1, 1, 1),
+        scored(0, 0, 0),
+        scored(1, 0, 1),
+        [*scored(1, 1), Reward(score=0.0, correct=False, truncated=True)],
+        [*scored(1, 1), Reward.unscored("timeout", "late")],
+    ]
+
+    def sampled(prompts):
+        return [group(p.id, kinds[crc32(p.id.encode()) % 5]) for p in prompts]
+
+    local = GrpoStage.__new__(GrpoStage)
+    local._config = stage.config
+    prompts = Registry().open("echo").load_prompts("train")
+    local._feed = PromptFeed(prompts, stage.config.filter, 0, "rl")
+
+    def collect(step, count, budget, sampling, taken):
+        groups = sampled(local._feed.draw(count, taken))
+        for found in groups:
+            local._feed.record(found.prompt.id, found.rewards)
+        return groups
+
+    def verl(step, count, taken=frozenset()):
+        groups = sampled([r.prompt for r in stage.draw(step, count, taken)])
+        stage.finish_groups(groups)
+        return groups
+
+    local._collect, drawn_again = collect, []
+    for number in range(7):
+        ours = stage.choose(number, verl(number, 4), partial(verl, number))
+        theirs, tries = local._batch(number, *stage.limits(number))[0], stage._resampled
+        assert [g.prompt.id for g in ours] == [g.prompt.id for g in theirs]
+        assert stage._feed.state() == local._feed.state()
+        drawn_again.append(tries)
+    assert max(drawn_again) == (2 if "in_batch" in rule else 0)
+
+
 def test_the_epoch_filter_leaves_fewer_prompts(run):
     stage = run("stages.rl.filter={kind: epoch, return_hard: 0, return_easy: 0}")
     first = {r.prompt.id for _ in range(5) for r in stage.draw(0, 4)}
@@ -168,8 +215,13 @@ def test_too_many_unscored_samples_stop_the_stage(run):
     groups = [
         group(r.prompt.id, [Reward.unscored("error", "no such luck")] * 4) for r in stage.draw(0, 8)
     ]
-    with pytest.raises(RunError, match=r"32 of the last 32 samples.*32 error.*no such luck"):
+    with pytest.raises(
+        RunError, match=r"32 of the last 32 samples.*32 error.*no such luck"
+    ) as verl:
         stage.finish_step(0, groups, stage.weigh(0, groups), UPDATE)
+    with pytest.raises(RunError) as local:
+        Watch(stage.config).step(groups, trained=False)
+    assert str(local.value) == str(verl.value)
 
 
 def test_a_stage_ends_early_when_truncation_is_low(run):

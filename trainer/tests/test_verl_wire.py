@@ -92,7 +92,7 @@ def test_a_completion_is_decoded_as_in_the_local_backend(make_policy):
 
 
 def test_prompts_survive_parquet_with_payloads_of_different_shapes(tmp_path):
-    import pyarrow.parquet
+    parquet = pytest.importorskip("pyarrow.parquet", reason="comes with the extra `verl`")
 
     prompts = [
         ("math", Prompt.from_text("m1", "1+1", ground_truth="2")),
@@ -101,7 +101,7 @@ def test_prompts_survive_parquet_with_payloads_of_different_shapes(tmp_path):
     ]
     path = tmp_path / "deep" / "prompts.parquet"
     assert write_prompts(path, prompts) == 3
-    rows = pyarrow.parquet.read_table(path).to_pylist()
+    rows = parquet.read_table(path).to_pylist()
     assert read_prompts(rows) == prompts
     assert rows[1]["reward_model"] == {
         "style": "rule",

@@ -106,17 +106,23 @@ def _ask_backend(
     registry: Registry,
     name: str | None,
 ) -> str | None:
-    """What the backend adds (its ``plan(resolved) -> str``); may add a finding."""
+    """What the backend adds (its ``plan(resolved) -> str``); may add a finding.
+
+    What is only unverified here stops no plan: a stage whose pack is missing is shown as far as
+    the file decides it (``Resolution.planned``).
+    """
     if name is None:
         return None
-    if resolution is None or any(finding.kind != "warning" for finding in findings):
-        return f"backend {name}: not asked before everything above is right"
+    if resolution is None or any(finding.kind == "wrong" for finding in findings):
+        return f"backend {name}: not asked before everything that is wrong is right"
+    if name not in registry.discovery.names(BACKEND_GROUP):
+        return f"backend {name}: not asked, as it is not installed here"
     try:
         backend: Any = import_plugin(registry.announcement(BACKEND_GROUP, name))
         if not callable(getattr(backend, "plan", None)):
             return f"backend {name}: has nothing more to show"
         instance: Any = backend() if inspect.isclass(backend) else backend
-        return str(instance.plan(resolution.cascade()))
+        return str(instance.plan(resolution.planned()))
     except CascadeError as error:
         findings.append(Finding(kind="wrong", where="--backend", key="", text=str(error)))
         return None

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,23 +101,54 @@ class Resolution:
             raise next(iter(errors.values()))
         if errors:
             raise ConfigError("\n".join(errors))
+        return self._cascade(_from_pack)
+
+    def planned(self) -> ResolvedCascade:
+        """As ``cascade``, to be shown and never run: a missing pack stops nothing.
+
+        A domain without its pack is what the file alone says of it; where that is not all its
+        budget and sampling, the stage (or the evaluation) comes without the domain.
+        """
+        return self._cascade(_from_file)
+
+    def _cascade(self, resolved: Callable[[DomainUse], ResolvedDomain | None]) -> ResolvedCascade:
+        def found(uses: tuple[DomainUse, ...]) -> tuple[ResolvedDomain, ...]:
+            return tuple(domain for domain in map(resolved, uses) if domain is not None)
+
         return ResolvedCascade(
             config=self.config,
             stages=tuple(
                 ResolvedStage(
                     stage=use.stage,
                     config=use.config,
-                    domains=_resolved(use.domains),
+                    domains=found(use.domains),
                     origins=use.origins,
                 )
                 for use in self.stages
             ),
-            evaluation=_resolved(self.evaluation),
+            evaluation=found(self.evaluation),
+            origins={key: value.origin for key, value in self.values.items()},
         )
 
 
-def _resolved(uses: tuple[DomainUse, ...]) -> tuple[ResolvedDomain, ...]:
-    return tuple(use.resolved for use in uses if use.resolved is not None)
+def _from_pack(use: DomainUse) -> ResolvedDomain | None:
+    return use.resolved
+
+
+def _from_file(use: DomainUse) -> ResolvedDomain | None:
+    budget, sampling = _section(use.values, "budget"), _section(use.values, "sampling")
+    decided = (
+        budget.keys() == LengthBudget.model_fields.keys()
+        and sampling.keys() == SamplingParams.model_fields.keys()
+    )
+    if use.resolved is not None or not decided:
+        return use.resolved
+    return ResolvedDomain(
+        name=use.name,
+        options=_section(use.values, "options"),
+        budget=LengthBudget(**budget),
+        sampling=SamplingParams(**sampling),
+    )
 
 
 def resolve(source: Source, config: CascadeConfig, registry: Registry) -> ResolvedCascade:

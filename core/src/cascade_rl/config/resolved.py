@@ -32,8 +32,12 @@ class ResolvedStage(Record):
 
 
 class ResolvedCascade(Record):
-    """Everything a backend needs; ``evaluation`` has one entry a column of the matrix."""
+    """Everything a backend needs; ``evaluation`` has one entry a column of the matrix.
+
+    ``origins`` is that of the keys outside the stages ("seed", "model.build.layers").
+    """
 
     config: CascadeConfig
     stages: tuple[ResolvedStage, ...]
     evaluation: tuple[ResolvedDomain, ...]
+    origins: dict[str, str] = Field(default_factory=dict)

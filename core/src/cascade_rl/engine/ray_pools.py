@@ -234,10 +234,13 @@ class RayPools:
 
     def _lose(self, pool: _Pool, error: Exception) -> None:
         self._pools.remove(pool)
+        # Ray may list a dead node for a while: a pool that never came up there is no new loss.
+        known = pool.node in self._closed_nodes and not pool.ready
         self._closed_nodes[pool.node] = time.monotonic() + NODE_COOL_DOWN_S
         last_line = str(error).strip().splitlines()[-1:] or [""]  # after Ray's own trace
         self._failure = f"{type(error).__name__}: {last_line[0]}"[:500]
-        self._counts.add("nodes_lost")
+        if not known:
+            self._counts.add("nodes_lost")
         _log.warning(
             "Ray node %s is left out for now, %d samples go elsewhere: %s",
             pool.node[:12], len(pool.samples), self._failure,

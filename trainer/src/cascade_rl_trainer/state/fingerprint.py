@@ -90,7 +90,8 @@ def take(
         versions={"python": platform.python_version(), **installed_versions(LIBRARIES)},
         threads=threads,
         device=device,
-        origins={
+        origins=cascade.origins
+        | {
             f"stages[{i}].{key}": origin
             for i, stage in enumerate(cascade.stages)
             for key, origin in stage.origins.items()
@@ -175,24 +176,24 @@ def _cascade_lines(old: Fingerprint, new: Fingerprint, indices: range) -> list[s
     """Differences of the values that hold for the whole run and of the given stages."""
     before = {key: value for key, value in old.cascade.items() if key != "stages"}
     now = {key: value for key, value in new.cascade.items() if key != "stages"}
-    lines = [f"{line} (cascade file)" for line in _changes("", before, now)]
+    lines = [f"{line} ({_origin(where, '', new)})" for where, line in _walk("", before, now)]
     pairs = list(zip_longest(_stages(old), _stages(new), fillvalue=_ABSENT))
     for i in indices:
         path = f"stages[{i}]"
         for where, line in _walk(path, *pairs[i]) if i < len(pairs) else ():
-            lines.append(f"{line} ({_origin(where, path, new)})")
+            lines.append(f"{line} ({_origin(where, f'{path}.', new)})")
     return lines
 
 
 def _origin(where: str, stage: str, new: Fingerprint) -> str:
-    """Where the new value of a stage's key comes from, as far as the plan knows."""
-    key = where.removeprefix(f"{stage}.")
+    """Where the new value of a key comes from; ``stage`` is "" or the prefix of a stage's keys."""
+    key = where.removeprefix(stage)
     merged = re.match(r"resolved\.([^.]+)\.(.*)", key)  # resolved.math.budget.overlong
     keys = [key] if merged is None else [f"domains.{merged[1]}.{merged[2]}", merged[2]]
     for candidate in keys:
         while candidate:
-            if f"{stage}.{candidate}" in new.origins:
-                return new.origins[f"{stage}.{candidate}"]
+            if f"{stage}{candidate}" in new.origins:
+                return new.origins[f"{stage}{candidate}"]
             candidate = candidate.rpartition(".")[0]
     return "cascade file"
 
