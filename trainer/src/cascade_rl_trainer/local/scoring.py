@@ -8,12 +8,12 @@ from typing import Self
 
 from cascade_rl.config.resolved import ResolvedDomain
 from cascade_rl.config.schema import CascadeConfig, RewardTerm
-from cascade_rl.engine import Item, to_reward
+from cascade_rl.engine import Item
 from cascade_rl.engine.cascade import engine_for
 from cascade_rl.errors import RunError
-from cascade_rl.registry import Domain, Modifier, Registry
+from cascade_rl.registry import Domain, Registry
 from cascade_rl.types import Completion, LengthBudget, Prompt, Reward, Sample
-from cascade_rl_trainer.algorithm.combine import combine_rewards
+from cascade_rl_trainer.algorithm.terms import WeightedTerms, options_of
 
 GOLD_CHECKS = 8
 
@@ -40,19 +40,10 @@ class Scorer:
         registry: Registry,
     ) -> None:
         self._main = domain.name
-        self._terms = tuple(terms or ())
-        options = {domain.name: domain.options}
-        for term in self._terms:
-            if term.domain and term.domain != domain.name:
-                base = config.domains[term.domain].options if term.domain in config.domains else {}
-                options[term.domain] = {**base, **term.options}
+        self._terms = WeightedTerms(terms, registry)
+        options = options_of(config, [domain], self._terms.terms)
         self._engines = {
             name: engine_for(config, name, chosen, registry) for name, chosen in options.items()
-        }
-        self._modifiers: dict[int, Modifier] = {
-            place: registry.modifier(term.modifier, term.options)
-            for place, term in enumerate(self._terms)
-            if term.modifier
         }
 
     def submit(self, prompt: Prompt, completion: Completion, budget: LengthBudget) -> Pending:
@@ -63,15 +54,7 @@ class Scorer:
 
     def total(self, pending: Pending) -> Reward:
         """The sample's reward: the domain's own, or the weighted sum of the terms."""
-        rewards = pending.rewards()
-        base = rewards[self._main]
-        if not self._terms:
-            return base
-        parts = [
-            rewards[term.domain] if term.domain else self._modified(place, pending.item, base)
-            for place, term in enumerate(self._terms)
-        ]
-        return combine_rewards(base, parts, self._terms)
+        return self._terms.total(self._main, pending.item, pending.rewards())
 
     def group(self, prompt: Prompt, samples: Sequence[tuple[Completion, Reward]]) -> list[Reward]:
         """The rewards of a complete group, after the pack's ``reward_group``."""
@@ -117,15 +100,3 @@ class Scorer:
     @property
     def _domain(self) -> Domain:
         return self._engines[self._main].domain
-
-    def _modified(self, place: int, item: Item, base: Reward) -> Reward:
-        if base.status != "scored":
-            return base
-        try:
-            value = self._modifiers[place].modify(item.prompt, item.completion, base)
-        except Exception as error:
-            name = self._terms[place].modifier
-            return Reward.unscored(
-                "error", f"modifier {name!r} raised {type(error).__name__}: {error}"
-            )
-        return to_reward(value)

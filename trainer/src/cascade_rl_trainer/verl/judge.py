@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from cascade_rl.config.resolved import ResolvedDomain
-from cascade_rl.config.schema import CascadeConfig, RewardTerm
-from cascade_rl.engine import Item, to_reward
+from cascade_rl.config.schema import CascadeConfig
+from cascade_rl.engine import Item
 from cascade_rl.engine.cascade import engine_for
 from cascade_rl.registry import Registry
 from cascade_rl.types import Completion, Reward
-from cascade_rl_trainer.algorithm.combine import combine_rewards
+from cascade_rl_trainer.algorithm.terms import WeightedTerms, options_of
 from cascade_rl_trainer.verl.job import Job
 from cascade_rl_trainer.verl.names import TOKEN_VARIABLE
 from cascade_rl_trainer.verl.wire import Request
@@ -45,26 +43,22 @@ class Judge:
         self, job: Job, service_url: str | None = None, registry: Registry | None = None
     ) -> None:
         self._registry = registry or Registry()
-        self._terms = tuple(job.trained.config.rewards or ()) if job.stage is not None else ()
-        options = options_of(job.cascade.config, job.domains, self._terms)
+        terms = job.trained.config.rewards if job.stage is not None else None
+        self._terms = WeightedTerms(terms, self._registry)
+        options = options_of(job.cascade.config, job.domains, self._terms.terms)
         self._sources: dict[str, Source] = {
             name: self._source(job.cascade.config, name, chosen, service_url)
             for name, chosen in options.items()
-        }
-        self._modifiers = {
-            place: self._registry.modifier(term.modifier, term.options)
-            for place, term in enumerate(self._terms)
-            if term.modifier
         }
 
     async def reward(self, request: Request, completion: Completion) -> Reward:
         """The sample's reward; never raises for a sample."""
         item = Item(prompt=request.prompt, completion=completion, budget=request.budget)
-        names = dict.fromkeys([request.domain, *(t.domain for t in self._terms if t.domain)])
+        names = self._terms.domains(request.domain)
         try:
             futures = [self._sources[name].submit(item) for name in names]
             found = await asyncio.gather(*(asyncio.wrap_future(f) for f in futures))
-            return self._total(request.domain, item, dict(zip(names, found, strict=True)))
+            return self._terms.total(request.domain, item, dict(zip(names, found, strict=True)))
         except Exception as error:
             return Reward.unscored("error", f"{type(error).__name__}: {error}"[:500])
 
@@ -72,21 +66,6 @@ class Judge:
         """Stop the workers, or close the connections."""
         for source in self._sources.values():
             source.close()
-
-    def _total(self, domain: str, item: Item, rewards: dict[str, Reward]) -> Reward:
-        base = rewards[domain]
-        if not self._terms:
-            return base
-        parts = [
-            rewards[term.domain] if term.domain else self._modified(place, item, base)
-            for place, term in enumerate(self._terms)
-        ]
-        return combine_rewards(base, parts, self._terms)
-
-    def _modified(self, place: int, item: Item, base: Reward) -> Reward:
-        if base.status != "scored":
-            return base
-        return to_reward(self._modifiers[place].modify(item.prompt, item.completion, base))
 
     def _source(
         self, config: CascadeConfig, name: str, options: dict[str, Any], url: str | None
@@ -96,15 +75,3 @@ class Judge:
 
             return RewardClient(url, name, token=os.environ.get(TOKEN_VARIABLE))
         return engine_for(config, name, options, self._registry)
-
-
-def options_of(
-    config: CascadeConfig, domains: Sequence[ResolvedDomain], terms: Sequence[RewardTerm]
-) -> dict[str, dict[str, Any]]:
-    """Each scored domain's options: the stage's own, and those of the terms' domains."""
-    options: dict[str, dict[str, Any]] = {d.name: dict(d.options) for d in domains}
-    for term in terms:
-        if term.domain and term.domain not in options:
-            base = config.domains[term.domain].options if term.domain in config.domains else {}
-            options[term.domain] = {**base, **term.options}
-    return options
