@@ -60,7 +60,11 @@ def containers():
 
     client = docker.DockerClient(base_url=HOST)
     try:
-        return client.containers.list(all=True, filters={"label": "cascade-rl-sandbox"})
+        # Without ignore_removed the list fails when one goes while it is being made.
+        found = client.containers.list(
+            all=True, filters={"label": "cascade-rl-sandbox"}, ignore_removed=True
+        )
+        return {container.id for container in found}
     finally:
         client.close()
 
@@ -126,15 +130,15 @@ print(int(status["CapEff"], 16), status["NoNewPrivs"].strip(), status["Seccomp"]
 
 
 def test_containers_go_when_the_sandbox_closes():
-    before = len(containers())
+    before = containers()
     with open_sandbox("docker", image=IMAGE, docker_host=HOST) as other:
         assert next(other.run(ADD, [ONE_TWO])).ok
-        assert len(containers()) == before + 1
-    assert len(containers()) == before
+        (own,) = containers() - before
+    assert own not in containers()
 
 
 def test_sigkill_of_the_parent_ends_its_containers():
-    before = len(containers())
+    before = containers()
     source = (
         "from cascade_rl.sandbox import *\n"
         f"s = open_sandbox('docker', image={IMAGE!r}, docker_host={HOST!r})\n"
@@ -143,10 +147,13 @@ def test_sigkill_of_the_parent_ends_its_containers():
         "Limits(cpu_s=600)))\n"
     )
     with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE) as child:
-        assert child.stdout.readline() == b"up\n"
-        time.sleep(0.5)
-        child.kill()
-    deadline = time.monotonic() + 20
-    while len(containers()) > before:
+        try:
+            assert child.stdout.readline() == b"up\n"
+            (own,) = containers() - before
+            time.sleep(0.5)
+        finally:
+            child.kill()
+    deadline = time.monotonic() + 30
+    while own in containers():
         assert time.monotonic() < deadline, "a container outlived its parent"
         time.sleep(0.1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -18,23 +18,8 @@ from cascade_rl.sandbox.cgroups import find_hierarchy
 if shutil.which("bwrap") is None:
     pytest.skip("needs bubblewrap: apt-get install bubblewrap", allow_module_level=True)
 
-TESTS = [TestRun(stdin=b"%d %d\n" % (n, n)) for n in range(20)]
-
-
-def descendants(root):
-    """Process id -> state of everything that descends from a process."""
-    states, parents = {}, {}
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        try:
-            fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
-            states[int(name)], parents[int(name)] = fields[0], int(fields[1])
-        except (OSError, ValueError):
-            continue
-    found, fresh = set(), {root}
-    while fresh:
-        fresh = {pid for pid, parent in parents.items() if parent in fresh} - found
-        found |= fresh
-    return {pid: states[pid] for pid in found}
+SOAK = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "sandbox_soak.py"))
+descendants = SOAK["descendants"]
 
 
 def cgroups(pid):
@@ -44,70 +29,33 @@ def cgroups(pid):
     return sorted(str(p) for p in hierarchy.memory.glob(f"cascade-rl-{pid}-*"))
 
 
-def temporary():
-    return sorted(str(p) for p in Path("/tmp").glob("cascade-rl*"))
-
-
-def resident_kb(pid):
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1])
-    raise AssertionError("no VmRSS")
-
-
-def descriptors(pid):
-    return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208
-
-
-def answers(sandbox, first, last):
-    for number in range(first, last):
-        kinds = (
-            "a, b = map(int, input().split())\nprint(a + b)",
-            "a, b = map(int, input().split())\nprint(a - b)",
-            "import os\nif os.fork() == 0:\n  import time; time.sleep(99)\nprint(0)",
-            "kept = [bytes(1000) for _ in range(1000)]\nprint(len(kept))",
-        )
-        source = f"{kinds[number % len(kinds)]}\n# {number} {'x' * 2000}"
-        for outcome in sandbox.run(Program(source), TESTS):
-            assert outcome.status is Status.OK, outcome
-
-
-def measure(sandbox):
-    gc.collect()
-    guest = sandbox._answers._slots[0]._guest
-    (inside,) = descendants(guest.connection._process.pid)
-    return {
-        "host_kb": resident_kb("self"),
-        "guest_kb": resident_kb(inside),
-        "host_fds": descriptors("self"),
-        "guest_fds": descriptors(inside) if os.geteuid() == 0 else 0,
-        "processes": sorted(descendants(os.getpid()).values()),
-        "cgroups": len(cgroups(os.getpid())),
-        "temporary": temporary(),
-    }
-
-
-#: 20 tests each; the full run is CASCADE_TEST_ANSWERS=1000.
-ANSWERS = int(os.environ.get("CASCADE_TEST_ANSWERS", "60"))
-
-
 @pytest.mark.slow
-def test_many_answers_with_twenty_tests_each_leave_nothing():
-    before = set(descendants(os.getpid())), cgroups(os.getpid()), descriptors("self")
-    with open_sandbox("bubblewrap") as sandbox:
-        answers(sandbox, 0, ANSWERS // 4)
-        early = measure(sandbox)
-        answers(sandbox, ANSWERS // 4, ANSWERS)
-        late = measure(sandbox)
-    print(early, late, sep="\n")
-    assert late["processes"] == early["processes"]
-    assert "Z" not in late["processes"]
-    for name in ("host_fds", "guest_fds", "cgroups", "temporary"):
-        assert late[name] == early[name], name
-    assert late["guest_kb"] - early["guest_kb"] < 512, (early, late)
-    # What the host keeps is the compile cache, 5 KiB or so an answer, up to its bound.
-    assert late["host_kb"] - early["host_kb"] < 2048 + 10 * ANSWERS, (early, late)
-    assert (set(descendants(os.getpid())), cgroups(os.getpid()), descriptors("self")) == before
+def test_a_hundred_answers_with_twenty_tests_each_leave_nothing():
+    """benchmarks/sandbox_soak.py does the same with a thousand."""
+    before = set(descendants(os.getpid())), cgroups(os.getpid()), SOAK["descriptors"](os.getpid())
+    rows = list(SOAK["soak"](100, 20))
+    print(*rows, sep="\n")
+    assert [row["answers"] for row in rows] == [0, 25, 50, 75, 100, 100]
+    assert SOAK["piled_up"](rows) == []
+    assert (rows[-1]["files"], rows[-1]["zombies"]) == (rows[0]["files"], 0)
+    after = set(descendants(os.getpid())), cgroups(os.getpid()), SOAK["descriptors"](os.getpid())
+    assert after == before
+
+
+def test_what_has_piled_up_is_found():
+    flat = {"parent MB": 9.0, "cache MB": 1.0, "guests": 2, "largest MB": 9.0, "parent fds": 5,
+            "guest fds": 5, "processes": 4, "zombies": 0, "cgroups": 2, "files": 0}  # fmt: skip
+    closed = {**flat, "guests": 0, "processes": 0, "cgroups": 0}
+    assert SOAK["piled_up"]([flat, flat, flat, closed]) == []
+    for name in ("guests", "parent fds", "guest fds", "processes", "cgroups", "files"):
+        late = {**flat, name: flat[name] + 1}
+        assert SOAK["piled_up"]([flat, flat, late, closed]) == [name]
+    late = {**flat, "parent MB": 99.0, "cache MB": 90.0, "largest MB": 12.0}
+    assert SOAK["piled_up"]([flat, flat, late, closed]) == ["largest MB"]
+    late = {**flat, "parent MB": 99.0}
+    assert SOAK["piled_up"]([flat, flat, late, {**closed, "zombies": 1}]) == [
+        "parent MB beyond the cache", "zombies after closing",
+    ]  # fmt: skip
 
 
 PARENT = """
@@ -130,18 +78,21 @@ while True: pass
 """
 
 
-@pytest.mark.parametrize("kind", ["bubblewrap", "none"])
-def test_sigkill_of_the_parent_leaves_nothing(kind):
+# Both guests, and four processes of BUSY in each; bubblewrap itself has two more.
+@pytest.mark.parametrize(("kind", "wanted"), [("bubblewrap", 12), ("none", 10)])
+def test_sigkill_of_the_parent_leaves_nothing(kind, wanted):
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, kind, BUSY], stdout=subprocess.PIPE, start_new_session=True
     ) as parent:
-        assert parent.stdout.readline() == b"running\n"
-        deadline = time.monotonic() + 20
-        while len(descendants(parent.pid)) < (8 if kind == "bubblewrap" else 6):
-            assert time.monotonic() < deadline, descendants(parent.pid)
-            time.sleep(0.05)
-        ours = set(descendants(parent.pid))
-        parent.kill()
+        try:
+            assert parent.stdout.readline() == b"running\n"
+            deadline = time.monotonic() + 60
+            while len(descendants(parent.pid)) < wanted:
+                assert time.monotonic() < deadline, descendants(parent.pid)
+                time.sleep(0.05)
+            ours = set(descendants(parent.pid))
+        finally:
+            parent.kill()
     deadline = time.monotonic() + 20
     while alive := [pid for pid in ours if Path(f"/proc/{pid}").exists()]:
         assert time.monotonic() < deadline, alive

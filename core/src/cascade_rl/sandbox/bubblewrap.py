@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import shutil
 import socket
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,8 @@ from cascade_rl.sandbox.link import GuestDied
 from cascade_rl.sandbox.runtime import Runtime, find_runtime
 from cascade_rl.sandbox.types import Isolation
 
+Process = subprocess.Popen[bytes]
+
 NOBODY = 65534
 WORKSPACE = "/box"
 OOM_FILE = "/oom"
@@ -33,6 +38,7 @@ _WORKSPACE_BYTES = 512 << 20
 _STACK = 256 << 20
 _OWN_MB = 48  # for the guest itself
 _OWN_PROCESSES = 2  # bubblewrap's outer process and the guest
+_GRACE_S = 2.0
 _STAGES = ("/mnt", "/media", "/srv", "/opt")
 _CAP_SYS_ADMIN = 21
 INSTALL = {
@@ -144,7 +150,9 @@ class BubblewrapConnection(Connection):
         self._errors = os.memfd_create("errors", os.MFD_CLOEXEC)
         config = launcher_config(program, runtime, workspace, theirs.fileno(), self.cgroup)
         try:
-            self._process = _starter().submit(self._start, config, theirs.fileno()).result()
+            self._process = _starter(os.getpid()).start(
+                lambda: self._start(config, theirs.fileno())
+            )
         except BaseException:
             ours.close()
             os.close(self._errors)
@@ -154,7 +162,7 @@ class BubblewrapConnection(Connection):
         finally:
             theirs.close()
 
-    def _start(self, config: dict[str, Any], fd: int) -> subprocess.Popen[bytes]:
+    def _start(self, config: dict[str, Any], fd: int) -> Process:
         launcher = Path(__file__).with_name("launcher.py")
         return subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-I", "-S", str(launcher), json.dumps(config)],
@@ -177,9 +185,16 @@ class BubblewrapConnection(Connection):
         return self.cgroup is not None and self.cgroup.oom_kills() > 0
 
     def end(self) -> str:
-        """Kill bubblewrap, which takes the namespace with it, and remove the cgroup."""
-        self._process.kill()
-        self._process.wait()
+        """Wait for the guest, which ends when the host hangs up; then remove the cgroup.
+
+        Killing bubblewrap takes the namespace with it, but leaves reaping the guest to the
+        host's process 1, which in many containers reaps nothing.
+        """
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         said = os.pread(self._errors, 4000, 0).decode("utf-8", "replace")
         os.close(self._errors)
         if self.cgroup is not None:
@@ -187,11 +202,38 @@ class BubblewrapConnection(Connection):
         return said
 
 
+class _Starter:
+    """The one thread that starts guests, for as long as this process lives.
+
+    The kernel's parent-death signal fires when the *thread* that forked ends, so no thread of
+    the caller's may do it. Not an executor: those refuse work once the main thread has ended,
+    while other threads may still be running programs.
+    """
+
+    def __init__(self) -> None:
+        self._work: queue.SimpleQueue[tuple[Callable[[], Process], Future[Process]]]
+        self._work = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name="cascade-sandbox", daemon=True).start()
+
+    def start(self, make: Callable[[], Process]) -> Process:
+        """Call ``make`` in that thread; returns or raises what it does."""
+        made: Future[Process] = Future()
+        self._work.put((make, made))
+        return made.result()
+
+    def _serve(self) -> None:
+        while True:
+            make, made = self._work.get()
+            try:
+                made.set_result(make())
+            except BaseException as error:
+                made.set_exception(error)
+
+
 @cache
-def _starter() -> ThreadPoolExecutor:
-    # The kernel's parent-death signal fires when the *thread* that forked ends, so every guest
-    # is started by one thread that lives as long as the interpreter.
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="cascade-sandbox")
+def _starter(_process: int) -> _Starter:
+    """One for each process: a fork has the object but not the thread."""
+    return _Starter()
 
 
 def launcher_config(
@@ -247,6 +289,8 @@ def bubblewrap_command(
         command += ["--dev", "/dev"]
     command += ["--remount-ro", "/dev"]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
-    for key, value in {**environment, "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}.items():
+    # Bound now: else every fork would look up the same functions of the C library again.
+    bound = {"OMP_NUM_THREADS": "1", "LANG": "C.UTF-8", "LD_BIND_NOW": "1"}
+    for key, value in {**environment, **bound}.items():
         command += ["--setenv", key, value]
     return [*command, "--remount-ro", "/", "--chdir", "/", "--"]

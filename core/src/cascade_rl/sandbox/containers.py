@@ -62,8 +62,12 @@ class AttachedStream:
             if said := self._demultiplex():
                 return said
 
-    def close(self) -> None:
+    def shutdown(self, how: int) -> None:
         """Hang up."""
+        self._socket.shutdown(how)
+
+    def close(self) -> None:
+        """Hang up, and let go of the descriptor."""
         self._socket.close()
 
     def _demultiplex(self) -> bytes:
@@ -202,10 +206,13 @@ def connect(docker_host: str | None) -> Any:
         raise SandboxUnavailable(
             'the docker package is missing: pip install "cascade-rl[docker]"'
         ) from error
+    client = None
     try:
         client = docker.DockerClient(base_url=docker_host) if docker_host else docker.from_env()
         client.ping()
     except Exception as error:
+        if client is not None:
+            client.close()
         where = docker_host or os.environ.get("DOCKER_HOST") or "the default socket"
         raise SandboxUnavailable(
             f"no Docker engine answers at {where} ({error}); start one, or give docker_host="

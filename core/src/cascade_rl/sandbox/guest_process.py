@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from cascade_rl.sandbox.link import GuestDied, Link, Stream
 
 _PACKAGE = "cascade_rl.sandbox.guest"
 _START_S = 60.0
+_OF_ONE_RUN = ("stdin", "files")
 
 
 class Connection(ABC):
@@ -43,6 +45,8 @@ class Guest:
         self.connection = connection
         self.link = Link(connection.stream)
         self.loaded: str | None = None
+        self._job: dict[str, Any] | None = None
+        self._equipped = False
         try:
             connection.stream.sendall(_boot_message(config))
             self.hello, _ = self.link.receive(_START_S)
@@ -53,10 +57,17 @@ class Guest:
         """Make ``artifact`` the program of the runs that follow, unless it is already."""
         if self.loaded == key:
             return
-        self.loaded = None
+        self.loaded = self._job = None
         self.link.send({"op": "load", "size": len(artifact)}, artifact)
         self.link.receive(_START_S)
         self.loaded = key
+
+    def equip(self, starter: bytes) -> None:
+        """Give it the program that starts executables, unless it has it."""
+        if not self._equipped:
+            self.link.send({"op": "equip", "size": len(starter)}, starter)
+            self.link.receive(_START_S)
+            self._equipped = True
 
     def ask(
         self, request: dict[str, Any], payload: bytes, timeout_s: float
@@ -64,6 +75,21 @@ class Guest:
         """One request, one report; raises ``GuestDied``."""
         self.link.send(request, payload)
         return self.link.receive(timeout_s)
+
+    def run(
+        self, request: dict[str, Any], payload: bytes, timeout_s: float
+    ) -> tuple[dict[str, Any], bytes]:
+        """One run of the loaded program, as ``ask``; says only what the last one did not."""
+        job = {key: value for key, value in request.items() if key not in _OF_ONE_RUN}
+        if job == self._job:
+            request = {"op": "again", **{key: request[key] for key in _OF_ONE_RUN}}
+        self._job = job
+        return self.ask(request, payload, timeout_s)
+
+    def hang_up(self) -> None:
+        """Break the channel, from any thread: the guest ends, and whoever asks finds it dead."""
+        with contextlib.suppress(OSError):
+            self.connection.stream.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> str:
         """Kill it and all that is in it; returns its last words."""
@@ -101,6 +127,9 @@ def guest_config(
 
 
 def loader_command(python: str, source: int, sink: int) -> list[str]:
-    """The command that waits for a boot message on a descriptor."""
-    settings = ("-I", "-S", "-X", "utf8", "-X", "int_max_str_digits=0")  # print(10**5000) is legal
+    """The command that waits for a boot message on a descriptor.
+
+    Not ``-I``: it ignores PYTHONHASHSEED, and the order of a set would differ from guest to guest.
+    """
+    settings = ("-s", "-S", "-X", "utf8", "-X", "int_max_str_digits=0")  # print(10**5000) is legal
     return [python, *settings, "-c", LOADER, str(source), str(sink)]

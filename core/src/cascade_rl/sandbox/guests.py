@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from cascade_rl.sandbox import starter
 from cascade_rl.sandbox.artifacts import Artifact, ArtifactCache, artifact_key
 from cascade_rl.sandbox.base import COMPILE_LIMITS, Sandbox
 from cascade_rl.sandbox.errors import LanguageMissing, SandboxError
@@ -47,6 +48,7 @@ class GuestSandbox(Sandbox):
     def __init__(self, workers: int, traits: Traits) -> None:
         self.traits = traits
         self._artifacts = ArtifactCache()
+        self._starter: bytes | None = None
         self._answers = GuestPool(lambda: self._start(workspace=False), workers)
         self._judges = GuestPool(lambda: self._start(workspace=False), workers)
         self._builders = GuestPool(lambda: self._start(workspace=True), 1)
@@ -160,13 +162,15 @@ class GuestSandbox(Sandbox):
     ) -> Outcome:
         def run(guest: Guest) -> Outcome:
             self._prepare(guest, artifact, limits, language)
-            report, payload = guest.ask(*request, timeout_s(limits))
+            report, payload = guest.run(*request, timeout_s(limits))
             return outcome_of(report, payload, limits, memory_of(limits, language))
 
         return self._settle(slot, run)
 
     def _prepare(self, guest: Guest, artifact: Artifact, limits: Limits, row: Language) -> None:
         guest.connection.limit(memory_of(limits, row), processes_of(limits, row))
+        if self._starter and not row.native_python:
+            guest.equip(self._starter)
         guest.load(artifact.key, artifact.data)
 
     def _settle(self, slot: Slot, run: Callable[[Guest], Outcome]) -> Outcome:
@@ -204,8 +208,10 @@ class GuestSandbox(Sandbox):
             if language.native_python:
                 artifact = self._build_python(program, pool, key, limits)
             else:
+                self._make_starter()
                 artifact = self._build(program, language, key, limits)
-            if artifact.outcome.status is not Status.INFRA:
+            # What was given less time than usual and failed says nothing about the next time.
+            if artifact.outcome.ok or (limits == COMPILE_LIMITS and not _is_infra(artifact)):
                 self._artifacts.put(artifact)
         return artifact
 
@@ -227,8 +233,14 @@ class GuestSandbox(Sandbox):
         source = Artifact(f"source {key}", Outcome(Status.OK), source_bytes(program))
         self._prepare(guest, source, limits, python)
         header, payload = run_request(python, TestRun(), limits, self.traits, {})
-        report, payload = guest.ask({**header, "role": "compile"}, payload, timeout_s(limits))
+        report, payload = guest.run({**header, "role": "compile"}, payload, timeout_s(limits))
         return self._made(report, payload, key, limits)
+
+    def _make_starter(self) -> None:
+        if self._starter is None and "gcc" in self._tools():
+            made = self._build(starter.STARTER, starter.LANGUAGE, "starter", COMPILE_LIMITS)
+            if made.outcome.status is not Status.INFRA:
+                self._starter = made.data
 
     def _build(self, program: Program, language: Language, key: str, limits: Limits) -> Artifact:
         tools = self._tools()
@@ -317,6 +329,10 @@ def _ended(side: Side, limits: Limits, row: Language, talked: bool) -> Outcome:
     report, payload = side.report
     outcome = outcome_of({**report, "result": 0}, payload, limits, memory_of(limits, row))
     return replace(outcome, stdout=bytes(side.said)) if talked else outcome
+
+
+def _is_infra(artifact: Artifact) -> bool:
+    return artifact.outcome.status is Status.INFRA
 
 
 def _blamed(outcome: Outcome) -> Outcome:

@@ -35,7 +35,10 @@ def main(config: dict[str, Any]) -> None:
         os.setgroups([])
         os.setresgid(*[config["group"]] * 3)
         os.setresuid(*[config["user"]] * 3)
-    os.execv(config["argv"][0], config["argv"])  # noqa: S606 - no shell is the point
+    try:
+        os.execv(config["argv"][0], config["argv"])  # noqa: S606 - no shell is the point
+    except OSError as error:
+        sys.exit(f"user {os.getuid()} cannot start {config['argv'][0]}: {error.strerror}")
 
 
 def _show(stage: str, sources: list[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 MAX_HEADER = 1 << 20
 MAX_PAYLOAD = 1 << 30
-_READ = 1 << 18
+_READ = 1 << 16  # larger buffers are mapped anew for every read
 
 
 class GuestDied(Exception):
@@ -36,8 +36,12 @@ class Stream(Protocol):
         """Write everything."""
         ...
 
+    def shutdown(self, how: int, /) -> None:
+        """Hang up, from any thread; whoever waits for data finds the end."""
+        ...
+
     def close(self) -> None:
-        """Hang up."""
+        """Hang up, and let go of the descriptor."""
         ...
 
 

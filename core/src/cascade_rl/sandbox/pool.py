@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from cascade_rl.sandbox.errors import SandboxError
 from cascade_rl.sandbox.guest_process import Guest
+from cascade_rl.sandbox.link import GuestDied
 
 
 class Slot:
@@ -16,12 +17,22 @@ class Slot:
     def __init__(self, start: Callable[[], Guest]) -> None:
         self._start = start
         self._guest: Guest | None = None
+        self._closed = False
 
     def guest(self) -> Guest:
         """The guest, started now if there is none; raises ``GuestDied``."""
-        if self._guest is None:
+        if self._guest is None and not self._closed:
             self._guest = self._start()
+        if self._guest is None or self._closed:
+            raise GuestDied("this sandbox is closed")
         return self._guest
+
+    def close(self) -> None:
+        """Hang up, from any thread: whoever holds the slot finds its guest dead."""
+        self._closed = True
+        guest = self._guest
+        if guest is not None:
+            guest.hang_up()
 
     def discard(self) -> bool:
         """Kill the guest; returns whether the kernel had killed it for its runs' memory."""
@@ -39,7 +50,8 @@ class GuestPool:
     def __init__(self, start: Callable[[], Guest], size: int) -> None:
         self._free = threading.Semaphore(size)
         self._lock = threading.Lock()
-        self._slots = [Slot(start) for _ in range(size)]
+        self._all = [Slot(start) for _ in range(size)]
+        self._slots = list(self._all)
         self._closed = False
 
     @contextlib.contextmanager
@@ -65,9 +77,11 @@ class GuestPool:
                     slot.discard()
 
     def close(self) -> None:
-        """End the idle guests now and the others as they are given back."""
+        """End all guests: the idle ones here, the others in the threads that hold them."""
         with self._lock:
             self._closed = True
-            slots = list(self._slots)
-        for slot in slots:
+            idle = list(self._slots)
+        for slot in self._all:
+            slot.close()
+        for slot in idle:
             slot.discard()

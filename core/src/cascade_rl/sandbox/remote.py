@@ -39,6 +39,7 @@ NAMES = {
     "javascript": "nodejs",
 }
 _TRIES = 2
+_NO_ANSWER = (ValueError, KeyError, TypeError, AttributeError)  # JSON of some other shape
 _REFUSAL = "the remote sandbox cannot run {}: use bubblewrap or docker"
 _MARK = "cascade-rl value: "
 _CALL = """\
@@ -131,6 +132,10 @@ class RemoteSandbox(Sandbox):
         self._client.close()
 
     def _ask(self, program: Program, test: TestRun, limits: Limits) -> Outcome:
+        try:
+            program.source.encode()
+        except UnicodeEncodeError as error:  # a server could only fail, which would judge nothing
+            return Outcome(Status.CE, message=f"the source is not Unicode text: {error}")
         body = request_body(program, test, limits)
         said = ""
         for _ in range(_TRIES):
@@ -140,7 +145,7 @@ class RemoteSandbox(Sandbox):
                 )
                 answer.raise_for_status()
                 outcome = outcome_of_answer(answer.json(), limits, test.call is not None)
-            except (self._fault, ValueError, KeyError, TypeError) as error:
+            except (self._fault, *_NO_ANSWER) as error:
                 said = f"{self.url} failed: {type(error).__name__}: {error}"
                 continue
             if outcome.status is not Status.INFRA:
@@ -161,11 +166,15 @@ def request_body(program: Program, test: TestRun, limits: Limits) -> dict[str, A
         if language is not LANGUAGES["python"]:
             raise SandboxError(f"only Python functions can be called, not {language.name}")
         source, stdin = _call_source(program, test), b""
+    try:
+        text = stdin.decode()
+    except UnicodeDecodeError as error:
+        raise SandboxError(f"the remote sandbox takes UTF-8 as input only: {error}") from error
     files = {**program.headers, **test.files}
     return {
         "code": source,
         "language": NAMES[language.name],
-        "stdin": stdin.decode("utf-8", "surrogateescape"),
+        "stdin": text,
         "compile_timeout": COMPILE_LIMITS.wall_s,
         "run_timeout": limits.wall_s,
         "memory_limit_MB": limits.memory_mb,
@@ -181,11 +190,10 @@ def outcome_of_answer(answer: dict[str, Any], limits: Limits, called: bool) -> O
     if compiled is not None and (compiled["status"] != "Finished" or compiled["return_code"] != 0):
         if compiled["status"] == "Error":
             return Outcome(Status.INFRA, message="the server's compiler could not be run")
-        said = (compiled.get("stderr") or "").encode()
+        said = _bytes(compiled.get("stderr"))
         return Outcome(Status.CE, stderr=said[-4096:], message=last_line(said))
     ran = answer["run_result"]
-    stdout = (ran.get("stdout") or "").encode("utf-8", "surrogateescape")
-    stderr = (ran.get("stderr") or "").encode("utf-8", "surrogateescape")
+    stdout, stderr = _bytes(ran.get("stdout")), _bytes(ran.get("stderr"))
     status = _status(ran, stdout, limits)
     returned, value = False, None
     if called and status is Status.OK:
@@ -204,6 +212,11 @@ def outcome_of_answer(answer: dict[str, Any], limits: Limits, called: bool) -> O
         wall_s=ran.get("execution_time") or 0.0,
         message="" if status is Status.OK else last_line(stderr) or status.value,
     )
+
+
+def _bytes(text: str | None) -> bytes:
+    """JSON can say lone surrogates; they become bytes that are no UTF-8, never an error."""
+    return (text or "").encode("utf-8", "surrogatepass")
 
 
 def _status(ran: dict[str, Any], stdout: bytes, limits: Limits) -> Status:

@@ -5,11 +5,13 @@ It is trusted, but it never holds anything that an answer must not see.
 """
 
 #: Every module of the guest, in the order in which they can be executed.
-MODULES = ("values", "watch", "channel", "walls", "program", "run", "talk", "main")
+MODULES = ("values", "watch", "channel", "walls", "program", "rehearsal", "run", "talk", "main")
 
 #: The first thing a guest executes: ``python -c LOADER IN_FD OUT_FD``.
 LOADER = """\
-import json, os, struct, sys, types
+import sys
+sys.path[:] = [place for place in sys.path if place]
+import json, os, struct, types
 source, sink = int(sys.argv[1]), int(sys.argv[2])
 def take(size):
     parts = []

@@ -10,11 +10,9 @@ import _sitebuiltins
 import builtins
 import fcntl
 import gc
-import glob
 import importlib
 import os
 import resource
-import shutil
 import signal
 import stat
 import sys
@@ -23,11 +21,12 @@ from typing import Any
 
 from cascade_rl.sandbox.guest.channel import Channel, memory_file, read_only
 from cascade_rl.sandbox.guest.program import RESULT
+from cascade_rl.sandbox.guest.rehearsal import rehearse
 from cascade_rl.sandbox.guest.run import (
     MAX_FILES,
     Oom,
-    fill_in,
     new_streams,
+    prepared,
     receive_files,
     run_job,
     send_report,
@@ -35,45 +34,26 @@ from cascade_rl.sandbox.guest.run import (
 from cascade_rl.sandbox.guest.talk import talk
 from cascade_rl.sandbox.guest.walls import raise_walls
 
-#: Imported once here, so that no answer pays for them. Not ``threading`` and ``random``: what they
-#: do after every fork would double its cost, and importing them later is cheap after these.
+#: Imported once here, so that few answers pay for them. What is rare or large is left out, as
+#: every fork copies the page tables of all that is here; and so are ``threading`` and ``random``,
+#: which do things of their own after each fork. Importing those takes an answer milliseconds.
 WARM = (
-    "_weakrefset",
-    "array",
-    "ast",
     "atexit",
     "bisect",
-    "calendar",
-    "cmath",
     "collections.abc",
     "copy",
-    "csv",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
     "functools",
-    "hashlib",
     "heapq",
-    "io",
     "itertools",
-    "json",
     "linecache",
     "math",
-    "numbers",
     "operator",
-    "os.path",
-    "pprint",
     "re",
     "string",
-    "struct",
-    "textwrap",
     "time",
     "traceback",
     "typing",
     "warnings",
-    "weakref",
 )
 
 
@@ -84,6 +64,9 @@ class Guest:
         self.channel, self.workspace = channel, config["workspace"]
         self.oom = Oom(config["oom_files"])
         self.artifact: int | None = None
+        self.size = 0
+        self.starter: int | None = None
+        self.job: dict[str, Any] = {}
 
     def load(self, request: dict[str, Any]) -> None:
         """Take the program that the next runs are of."""
@@ -91,25 +74,40 @@ class Guest:
             os.close(self.artifact)
         fd = memory_file(executable=True)
         self.channel.receive_into(fd, request["size"])
-        self.artifact = read_only(fd)
+        self.artifact, self.size = read_only(fd), request["size"]
+        self.channel.send({})
+
+    def equip(self, request: dict[str, Any]) -> None:
+        """Take the program that starts executables."""
+        fd = memory_file(executable=True)
+        self.channel.receive_into(fd, request["size"])
+        self.starter = read_only(fd)
         self.channel.send({})
 
     def run(self, request: dict[str, Any]) -> None:
         """One run of the loaded program."""
-        job = self._complete(request)
-        stdin = self.channel.receive_file(job["stdin"])
-        files = receive_files(self.channel, job)
-        streams = new_streams(stdin)
-        report = run_job(self.channel, job, streams, files)
+        self.job = self._prepared(request)
+        self.again(request)
+
+    def again(self, request: dict[str, Any]) -> None:
+        """One more run that differs from the last one in its input only."""
+        channel, job = self.channel, self.job
+        stdin = channel.receive_file(request["stdin"])
+        files: list[int] = []
+        if request["files"]:
+            job = {**job, "files": request["files"]}
+            files = receive_files(channel, job)
+        streams = new_streams(stdin, job["role"])
+        report = run_job(channel, job, streams, files)
         report["oom"] = self.oom.happened()
-        send_report(self.channel, report, streams, job["limits"]["output"], result=True)
+        send_report(channel, report, streams, job["limits"]["output"])
         streams.close()
         for fd in files:
             os.close(fd)
 
     def talk(self, request: dict[str, Any]) -> None:
         """One run of the loaded program, in conversation with the host."""
-        talk(self.channel, self._complete(request), self.oom)
+        talk(self.channel, self._prepared(request), self.oom)
 
     def build(self, request: dict[str, Any]) -> None:
         """Run some commands in the workspace and send what they made; leave nothing."""
@@ -121,27 +119,23 @@ class Guest:
             os.close(fd)
         os.mkdir(f"{self.workspace}/tmp")
         os.chdir(self.workspace)
-        streams = new_streams(memory_file())
+        streams = new_streams(memory_file(), request["role"])
         report: dict[str, Any] = {}
+        job = prepared(request)
         for argv in request["steps"]:
-            job = {**request, "argv": argv, "artifact": None}
-            report = run_job(self.channel, job, streams, [])
+            report = run_job(self.channel, {**job, "argv": argv}, streams, [])
             if report["exit"] != 0:
                 break
         report["oom"] = self.oom.happened()
         made = self._made(request["output"]) if report["exit"] == 0 else memory_file()
-        os.close(streams.result)
         streams = streams._replace(result=made)
-        send_report(self.channel, report, streams, request["limits"]["output"], result=True)
+        send_report(self.channel, report, streams, request["limits"]["output"])
         streams.close()
         os.chdir("/")
         _empty(self.workspace)
 
-    def _complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        request["artifact"] = self.artifact
-        if self.artifact is not None:
-            fill_in(request, "artifact", self.artifact)
-        return request
+    def _prepared(self, request: dict[str, Any]) -> dict[str, Any]:
+        return prepared(request, self.artifact, self.size, self.starter)
 
     def _made(self, name: str) -> int:
         try:
@@ -182,30 +176,40 @@ def _serve(channel: Channel, config: dict[str, Any]) -> None:
     walls = raise_walls(config["workspace"])
     for name in [name for name in sys.modules if name.startswith("cascade_rl")]:
         del sys.modules[name]  # no business of an answer's
+    hello = {
+        "walls": walls,
+        "python": sys.version.split()[0],
+        "process": os.getpid(),
+        "static": _can_link_statically(),
+        "tools": _find_tools(config["tools"]),
+    }
+    rehearse()
     gc.collect()
+    import ctypes
+
+    ctypes.CDLL(None).malloc_trim(0)
     gc.freeze()
     gc.disable()
-    channel.send(
-        {
-            "walls": walls,
-            "python": sys.version.split()[0],
-            "process": os.getpid(),
-            "static": _can_link_statically(),
-            "tools": _find_tools(config["tools"]),
-        }
-    )
-    handlers = {name: getattr(guest, name) for name in ("load", "run", "talk", "build")}
+    channel.send(hello)
+    operations = ("load", "equip", "run", "again", "talk", "build")
+    handlers = {name: getattr(guest, name) for name in operations}
     while True:
         request = channel.receive()
         handlers[request["op"]](request)
 
 
 def _find_tools(names: list[str]) -> dict[str, str]:
+    if not names:
+        return {}
+    import shutil  # brings three compression libraries
+
     found = {name: shutil.which(name) for name in names}
     return {name: os.path.realpath(path) for name, path in found.items() if path}
 
 
 def _can_link_statically() -> bool:
+    import glob
+
     c = glob.glob("/usr/lib*/libc.a") + glob.glob("/usr/lib/*/libc.a")
     return bool(c and glob.glob("/usr/lib/gcc/*/*/libstdc++.a"))
 

@@ -6,6 +6,7 @@ is gone with it. Each role is a function of the file descriptors that it was giv
 
 from __future__ import annotations
 
+import _io
 import _thread
 import atexit
 import builtins
@@ -28,8 +29,8 @@ _THREAD_STACK = 16 << 20
 _FAULT = 3  # exit code of test code that asks for something impossible: nobody's wrong answer
 
 
-def limit(limits: dict[str, Any]) -> None:
-    """The kernel's own limits, for this process and what it starts; none can be raised again."""
+def kernel_limits(limits: dict[str, Any]) -> list[tuple[int, tuple[int, int]]]:
+    """Arguments for ``setrlimit`` in the child; none can be raised again."""
     cpu = int(limits["cpu_s"]) + 2  # the watch is exact, this is for a watch that is late
     wanted = {
         resource.RLIMIT_CPU: (cpu, cpu + 1),
@@ -41,13 +42,14 @@ def limit(limits: dict[str, Any]) -> None:
     }
     if limits["nproc"]:
         wanted[resource.RLIMIT_NPROC] = (limits["nproc"],) * 2
-    for name, (soft, hard) in wanted.items():
-        most = resource.getrlimit(name)[1]
-        if most != resource.RLIM_INFINITY:
-            soft, hard = (
-                most if v == resource.RLIM_INFINITY else min(v, most) for v in (soft, hard)
-            )
-        resource.setrlimit(name, (soft, hard))
+    return [(name, _at_most(pair, resource.getrlimit(name)[1])) for name, pair in wanted.items()]
+
+
+def _at_most(pair: tuple[int, int], most: int) -> tuple[int, int]:
+    if most == resource.RLIM_INFINITY:
+        return pair
+    soft, hard = (most if v == resource.RLIM_INFINITY else min(v, most) for v in pair)
+    return soft, hard
 
 
 def execute(job: dict[str, Any]) -> NoReturn:
@@ -65,8 +67,7 @@ def compile_source(job: dict[str, Any]) -> NoReturn:
     """Compile the artifact, which is source text, to bytecode."""
 
     def work() -> None:
-        source = _read(job["artifact"])
-        code = compile(source, "answer.py", "exec", dont_inherit=True)
+        code = compile(job["code"], "answer.py", "exec", dont_inherit=True)
         _write(RESULT, marshal.dumps(code))
 
     _end(work)
@@ -75,7 +76,7 @@ def compile_source(job: dict[str, Any]) -> NoReturn:
 def script(job: dict[str, Any]) -> NoReturn:
     """Run the artifact, which is bytecode, as a program."""
     sys.argv = ["answer.py", *job["argv"]]
-    _end(lambda: _load(job, "__main__"))
+    _end(lambda: load(job, "__main__"))
 
 
 def call(job: dict[str, Any]) -> NoReturn:
@@ -85,7 +86,7 @@ def call(job: dict[str, Any]) -> NoReturn:
 
     def work() -> None:
         function, args, kwargs, return_args = request
-        answer = eval(function, _load(job, "answer"))(*args, **kwargs)
+        answer = eval(function, load(job, "answer"))(*args, **kwargs)
         _write(RESULT, _packed(list(args) if return_args else answer))
 
     _end(work)
@@ -96,7 +97,7 @@ def serve(job: dict[str, Any]) -> NoReturn:
     requests, replies = _take_pipes()
 
     def work() -> None:
-        namespace = _load(job, "answer")
+        namespace = load(job, "answer")
         for line in requests:
             function, args, kwargs = values.loads(line)
             try:
@@ -114,7 +115,7 @@ def examine(job: dict[str, Any]) -> NoReturn:
     functions = {
         name: _proxy(expression, requests, replies) for name, expression in job["functions"]
     }
-    _end(lambda: _load(job, "__main__", functions))
+    _end(lambda: load(job, "__main__", functions))
 
 
 ROLES: dict[str, Callable[[dict[str, Any]], NoReturn]] = {
@@ -169,14 +170,14 @@ def _to_null(fd: int) -> None:
     os.close(null)
 
 
-def _load(job: dict[str, Any], name: str, extra: dict[str, Any] | None = None) -> dict[str, Any]:
+def load(job: dict[str, Any], name: str, extra: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Execute the job's bytecode as a module; returns its namespace."""
     module = types.ModuleType(name)
     sys.modules["__main__"] = module
     sys.modules[name] = module
     module.__dict__.update(__file__="answer.py", __builtins__=builtins, **(extra or {}))
-    code = _read(job["artifact"])
-    os.close(job["artifact"])
-    exec(marshal.loads(code), module.__dict__)
+    code = marshal.loads(job.pop("code"))
+    exec(code, module.__dict__)
     return module.__dict__
 
 
@@ -192,10 +193,15 @@ def _end(work: Callable[[], object]) -> NoReturn:
     """Run ``work`` and end as the interpreter would, without the cost of tearing it down."""
     _thread.stack_size(_THREAD_STACK)  # the default is the main thread's limit, far too much
     gc.enable()
+    os._exit(exit_code(work))
+
+
+def exit_code(work: Callable[[], object]) -> int:
+    """Run it and what an interpreter does at its end; returns the exit code."""
     code = _code_of(work)
     for last in (_join_threads, atexit._run_exitfuncs, _flush_files):
         code = _code_of(last) or code
-    os._exit(code)
+    return code
 
 
 def _code_of(work: Callable[[], object]) -> int:
@@ -237,13 +243,13 @@ def _join_threads() -> None:
 
 
 def _flush_files() -> None:
-    # An answer that opened descriptor 1 itself and did not close it relies on the collector.
-    opened = [o for o in gc.get_objects() if issubclass(type(o), io.IOBase) and not o.closed]
-    kinds = ((io.TextIOWrapper,), (io.BufferedWriter, io.BufferedRandom))  # texts feed buffers
-    for file in [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__]:
+    for file in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         if file is not None and not getattr(file, "closed", False):
             file.flush()
-    for kind in kinds:
+    # An answer that opened descriptor 1 itself and did not close it relies on the collector.
+    # By the C base class: io.IOBase is an abstract one, which notes all that it is asked about.
+    opened = [o for o in gc.get_objects() if issubclass(type(o), _io._IOBase) and not o.closed]
+    for kind in ((io.TextIOWrapper,), (io.BufferedWriter, io.BufferedRandom)):  # texts feed buffers
         for file in opened:
             if isinstance(file, kind) and not file.closed:
                 file.flush()

@@ -5,11 +5,19 @@ from __future__ import annotations
 import mmap
 import os
 import select
+import signal
 import time
 from typing import Any
 
 from cascade_rl.sandbox.guest.channel import Channel, memory_file
-from cascade_rl.sandbox.guest.run import Oom, Streams, receive_files, send_report, start
+from cascade_rl.sandbox.guest.run import (
+    WITHOUT_RESULT,
+    Oom,
+    Streams,
+    receive_files,
+    send_report,
+    start,
+)
 from cascade_rl.sandbox.guest.watch import Watch, leave
 
 
@@ -125,7 +133,8 @@ def talk(channel: Channel, job: dict[str, Any], oom: Oom) -> None:
     child_in, ours_out = os.pipe2(os.O_CLOEXEC)
     ours_in, child_out = os.pipe2(os.O_CLOEXEC)
     prints = memory_file()
-    streams = Streams(child_in, child_out, memory_file(), prints)
+    result = -1 if job["role"] in WITHOUT_RESULT else prints
+    streams = Streams(child_in, child_out, memory_file(), result)
     pid = start(job, streams, files)
     for fd in (child_in, child_out, *files):
         os.close(fd)
@@ -134,8 +143,9 @@ def talk(channel: Channel, job: dict[str, Any], oom: Oom) -> None:
     pump.pump(watch)
     report = watch.finish()
     report["oom"] = oom.happened()
-    report["stopped"] = pump.stopped
-    left_over = Streams(-1, prints, streams.stderr, prints)
+    # Only what our kill has ended: the word to stop may meet a program that is just ending itself.
+    report["stopped"] = pump.stopped and report["signal"] == signal.SIGKILL
+    left_over = Streams(-1, prints, streams.stderr, -1)
     send_report(channel, report, left_over, job["limits"]["output"])
     pump.close()
     os.close(prints)

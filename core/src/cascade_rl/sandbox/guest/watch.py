@@ -17,15 +17,20 @@ from typing import Any, NoReturn
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_KB = os.sysconf("SC_PAGE_SIZE") // 1024
+_CORES = os.cpu_count() or 1
 _STARVED = 20.0  # times the limits, plus a minute: then the machine is at fault, not the program
 
 
 class Watch:
     """One run of one child process and everything that it starts."""
 
+    __slots__ = (
+        "_cpu", "_looked", "_waited", "childless", "idle", "limits", "peak_kb", "pid", "pidfd",
+        "reaped_cpu", "reason", "started", "status", "survivors",
+    )  # fmt: skip
+
     def __init__(self, pid: int, limits: dict[str, Any]) -> None:
         self.pid, self.limits = pid, limits
-        self.cores = os.cpu_count() or 1
         self.reason = ""
         self.status: int | None = None
         self.childless = False
@@ -36,11 +41,11 @@ class Watch:
         self.pidfd = os.pidfd_open(pid)
         self.started = self._looked = time.monotonic()
         self._cpu = 0.0
-        self._waited: dict[int, float] = {}
+        self._waited: dict[int, float] | None = None
 
     def pause_s(self) -> float:
         """Seconds until the tree has to be looked at again."""
-        until_cpu: float = (self.limits["cpu_s"] - self._cpu) / self.cores
+        until_cpu: float = (self.limits["cpu_s"] - self._cpu) / _CORES
         return min(float(self.limits["poll_s"]), max(0.01, until_cpu))
 
     def wait(self, host: int) -> None:
@@ -48,14 +53,12 @@ class Watch:
 
         The guest ends too when the host hangs up on the channel.
         """
-        poll = select.poll()
-        poll.register(self.pidfd, select.POLLIN)
-        poll.register(host, select.POLLRDHUP)
+        both = (self.pidfd, host)  # the host says nothing during a run, unless it hangs up
         while not self.reason and self.status is None:
-            events = poll.poll(self.pause_s() * 1000)
-            if any(fd == host for fd, _ in events):
+            ready = select.select(both, (), (), self.pause_s())[0]
+            if host in ready:
                 leave()
-            if events:
+            if ready:
                 return
             self.look()
 
@@ -65,7 +68,8 @@ class Watch:
         cpu, waited, memory_kb = _measure_tree(self.limits["namespace"])
         now = time.monotonic()
         before, self._cpu = self._cpu, max(self._cpu, cpu + self.reaped_cpu)
-        queued = sum(max(0.0, s - self._waited.get(pid, 0.0)) for pid, s in waited.items())
+        known = self._waited or {}
+        queued = sum(max(0.0, s - known.get(pid, 0.0)) for pid, s in waited.items())
         self.idle += max(0.0, now - self._looked - (self._cpu - before) - queued)
         self._looked, self._waited = now, waited
         self.peak_kb = max(self.peak_kb, memory_kb)
@@ -91,10 +95,12 @@ class Watch:
             "exit": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
             "reason": self.reason,
-            "cpu_s": round(self.reaped_cpu, 4),
-            "wall_s": round(time.monotonic() - self.started, 4),
+            "cpu_s": self.reaped_cpu,
+            "wall_s": time.monotonic() - self.started,
             "peak_kb": self.peak_kb,
             "survivors": self.survivors,
+            "oom": False,
+            "stopped": False,
         }
 
     def _end_all(self, kill: Callable[[], None]) -> None:
@@ -175,7 +181,7 @@ def _measure_tree(namespace: bool) -> tuple[float, dict[int, float], int]:
     """
     ours = os.getpid()
     members = [pid for pid in _processes() if pid != ours] if namespace else _descendants(ours)
-    shared_kb = _resident_kb(_stat(ours))
+    shared_kb = _resident(_stat(ours))
     cpu, waited, memory_kb = 0.0, {}, shared_kb
     for pid in members:
         fields = _stat(pid)
@@ -183,7 +189,7 @@ def _measure_tree(namespace: bool) -> tuple[float, dict[int, float], int]:
             ticks = sum(int(field) for field in fields[11:15]) / _TICKS
             ran, waited[pid] = _schedule(pid)
             cpu += max(ticks, ran)
-            memory_kb += max(0, _resident_kb(fields) - shared_kb)
+            memory_kb += max(0, _resident(fields) - shared_kb)
     return cpu, waited, memory_kb
 
 
@@ -196,7 +202,12 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _resident_kb(fields: list[str]) -> int:
+def resident_kb() -> int:
+    """KiB of this process that are in memory now."""
+    return _resident(_stat(os.getpid()))
+
+
+def _resident(fields: list[str]) -> int:
     return int(fields[21]) * _PAGE_KB if fields else 0
 
 
