@@ -24,6 +24,8 @@ model: {build: {}}
 stages: [{name: rl, domain: math, steps: 2, batch_size: 8, sampling: {n: 4}}]
 """
 
+RECIPES = Path(__file__).resolve().parents[2] / "recipes"
+
 ON_GPUS = {
     "trainer": {"nnodes": 2, "n_gpus_per_node": 4, "logger": ["console", "tensorboard"]},
     "ray_kwargs": {"ray_init": {"address": "auto"}},
@@ -66,6 +68,15 @@ def texts(tmp_path):
     return make
 
 
+@pytest.fixture
+def ask_here(monkeypatch):
+    """Ask verl's schema in this process: a second or two less than half a minute each."""
+    from cascade_rl_trainer.verl import accepted
+    from cascade_rl_trainer.verl.check import problems
+
+    monkeypatch.setattr(accepted, "_ask", lambda paths, _: [list(problems(p)) for p in paths])
+
+
 def test_the_pinned_version_is_installed():
     require_verl()
     assert PINNED == "0.9.1"
@@ -83,6 +94,16 @@ def test_the_private_names_that_are_patched_exist():
     (_, registry) = PATCHED[1][0], PATCHED[1][0]._ROLLOUT_REGISTRY
     assert registry["cascade_rl_cpu", "async"] == ADAPTER  # the plugin has run
     assert ("vllm", "async") in registry
+
+
+def test_the_private_names_that_the_checks_read_exist():
+    from verl.utils.tracking import Tracking
+    from verl.workers.engine import EngineRegistry
+    from verl.workers.rollout.replica import RolloutReplicaRegistry
+
+    assert {"vllm", "sglang", "cascade_rl_cpu"} <= set(RolloutReplicaRegistry._registry)
+    assert {"fsdp", "fsdp2"} <= set(EngineRegistry._engines["language_model"])
+    assert {"console", "wandb", "file"} <= set(Tracking.supported_backend)
 
 
 def test_every_method_that_is_overridden_exists_in_verl_with_these_arguments():
@@ -122,9 +143,31 @@ def test_verl_divides_by_the_loss_mask_and_multiplies_by_the_response_mask():
     assert 'data["response_mask"]' in inspect.getsource(losses.ppo_loss)
 
 
-def test_verl_takes_our_configurations_for_a_cpu_and_for_gpus_with_vllm(texts):
+def test_verl_takes_vllm_sglang_other_engines_and_every_stage_of_the_papers_recipes(texts):
+    """One process, as ``cascade plan`` starts it: hydra's composition and verl's dataclasses."""
+    engines = [texts({"model_engine": name}, "cuda") for name in ("megatron", "veomni")]
+    engines.append(texts({"actor_rollout_ref": {"rollout": {"name": "sglang"}}}, "cuda"))
+    recipes = [
+        RECIPES / f"nemotron-cascade-{n}.yaml" for n in ("8b", "8b-thinking", "14b-thinking")
+    ]
+    for recipe in recipes:
+        cascade = trace(*load_config(recipe), Registry()).planned()
+        for index, stage in enumerate(cascade.stages):
+            folder = f"/runs/{cascade.config.name}/{stage.stage.name}"
+            job = Job(cascade=cascade, folder=folder, stage=index)
+            config = configure.verl_config(job, "/runs/model", "cuda", gpus=8)
+            assert config["actor_rollout_ref"]["rollout"]["name"] == "vllm"
+            engines.append([yaml.safe_dump(configure.as_file(config, Path(folder)))])
+    assert len(engines) == 3 + 25
+    wanted = [*texts({}, "cuda"), *texts(ON_GPUS, "cuda"), *(text for (text,) in engines)]
+    require_accepted(wanted, "cuda")
+
+
+def test_verl_takes_what_it_is_told_on_a_cpu(texts, ask_here):
     require_accepted(texts({}, "cpu"), "cpu")
-    require_accepted([*texts({}, "cuda"), *texts(ON_GPUS, "cuda")], "cuda")
+    require_accepted(
+        texts({"trainer.logger": "console", "data.seed": "${oc.env:SEED,3}"}, "cpu"), "cpu"
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,19 +175,60 @@ def test_verl_takes_our_configurations_for_a_cpu_and_for_gpus_with_vllm(texts):
     [
         (
             {"actor_rollout_ref": {"rollout": {"tensor_model_parallel_sise": 2}}},
-            r"verl\.actor_rollout_ref\.rollout\.tensor_model_parallel_sise: verl has no such key; "
-            r"did you mean 'tensor_model_parallel_size'\?",
+            "verl.actor_rollout_ref.rollout.tensor_model_parallel_sise: verl has no such key; "
+            "did you mean 'tensor_model_parallel_size'?",
+        ),
+        ({"trainer.nodes": 2}, "verl.trainer.nodes: verl has no such key; did you mean 'nnodes'?"),
+        ({"rewards.num_workers": 2}, "verl.rewards: verl has no such key; did you mean 'reward'?"),
+        ({"actor_rollout_ref.actor.loss_agg_mode": "token-median"}, "token-median"),
+        (
+            {"actor_rollout_ref.actor.fsdp_config.param_offload": "ja"},
+            "verl.actor_rollout_ref.actor.fsdp_config.param_offload: must be true or false, like "
+            "verl's own False, got 'ja'",
         ),
         (
-            {"trainer.nodes": 2},
-            r"verl\.trainer\.nodes: verl has no such key; did you mean 'nnodes'",
+            {"reward.num_workers": "four"},
+            "verl.reward.num_workers: must be a number, like verl's own 8, got 'four'",
         ),
-        ({"actor_rollout_ref.actor.loss_agg_mode": "token-median"}, "token-median"),
+        (
+            {"actor_rollout_ref.rollout.name": "vlllm"},
+            "verl has no rollout engine 'vlllm'; did you mean 'vllm'? It has: cascade_rl_cpu, "
+            "sglang, trtllm, vllm",
+        ),
+        (
+            {"actor_rollout_ref.actor.strategy": "fsdp3"},
+            "verl has no strategy 'fsdp3' here; did you mean 'fsdp'?",
+        ),
+        ({"trainer.logger": ["wanbd"]}, "verl has no logger 'wanbd'; did you mean 'wandb'?"),
     ],
 )
-def test_what_verl_does_not_know_or_take_is_said(texts, section, said):
-    with pytest.raises(ConfigError, match=said):
-        require_accepted(texts(section, "cpu"), "cpu")
+def test_what_verl_does_not_know_or_take_is_said(texts, ask_here, section, said):
+    with pytest.raises(ConfigError) as caught:
+        require_accepted(texts(section, "cuda"), "cuda")
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)  # one fault, one line
+
+
+def test_a_typo_is_said_by_plan_and_before_the_first_stage_of_a_run(
+    tmp_path, ask_here, monkeypatch
+):
+    from typer.testing import CliRunner
+
+    from cascade_rl.cli import build_app
+    from cascade_rl_trainer.verl.backend import VerlBackend
+
+    monkeypatch.chdir(tmp_path)
+    Path("c.yaml").write_text(CASCADE.replace("n: 4}", "n: 4}, verl: {trainer.loger: [file]}"))
+    result = CliRunner().invoke(
+        build_app("plan"), ["plan", "c.yaml", "--backend", "verl", "--set", "device=cpu"]
+    )
+    assert result.exit_code == 1
+    said = "verl.trainer.loger: verl has no such key; did you mean 'logger'?"
+    assert said in " ".join(result.output.split())
+    cascade = trace(*load_config(Path("c.yaml"), ["device=cpu"]), Registry()).cascade()
+    with pytest.raises(ConfigError, match="did you mean 'logger'"):
+        VerlBackend().prepare(cascade, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_the_reward_manager_answers_verls_call_for_one_sample(tmp_path, texts):

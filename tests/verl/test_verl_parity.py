@@ -10,9 +10,8 @@ import torch
 
 from cascade_rl.config.schema import BuildConfig, ModelConfig
 from cascade_rl.types import Completion, LengthBudget, Prompt, Reward
-from cascade_rl_trainer.algorithm.loss import policy_gradient_loss
-from cascade_rl_trainer.local.forward import TrainRow, completion_logprobs
 from cascade_rl_trainer.local.rollout import Group, Rollout
+from cascade_rl_trainer.local.update import TrainRow, policy_update
 from cascade_rl_trainer.model.load import load_policy
 from cascade_rl_trainer.verl.stage_run import weigh
 
@@ -66,13 +65,17 @@ def policy(tmp_path):
     return policy
 
 
+def weighed_as(batch, overlong, masked_in_group=False):
+    budget = LengthBudget(prompt_tokens=9, completion_tokens=9, overlong=overlong)
+    return weigh(copy.deepcopy(batch), budget, masked_in_group)
+
+
 @pytest.mark.parametrize("overlong", ["mask", "zero", "keep"])
 def test_advantages_equal_verls_on_the_samples_that_take_part(batch, overlong):
     """verl's GRPO knows no masks: it is asked about the samples that count, and only those."""
     from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
 
-    budget = LengthBudget(prompt_tokens=9, completion_tokens=9, overlong=overlong)
-    verdicts, advantages = weigh(copy.deepcopy(batch), budget, False)
+    verdicts, advantages = weighed_as(batch, overlong)
     place, compared = 0, 0
     for group in batch:
         rows = range(place, place + len(group.samples))
@@ -92,30 +95,62 @@ def test_advantages_equal_verls_on_the_samples_that_take_part(batch, overlong):
     assert compared == {"mask": 4, "zero": 5, "keep": 5}[overlong]
 
 
-def test_where_ours_differs_from_verls_on_purpose():
-    """A lone sample trains on nothing here; verl gives it its raw score as its advantage."""
+def verls_advantages(*scores):
     from verl.trainer.ppo.core_algos import compute_grpo_outcome_advantage
 
-    theirs, _ = compute_grpo_outcome_advantage(
-        torch.tensor([[7.0]]), torch.ones(1, 1), np.array(["g"], dtype=object)
+    rows = torch.tensor(scores)[:, None]
+    found, _ = compute_grpo_outcome_advantage(
+        rows, torch.ones_like(rows), np.array(["g"] * len(scores), dtype=object)
     )
-    assert theirs.item() == pytest.approx(7.0, rel=1e-5)
-    group = Group(Prompt.from_text("p", "x"), [1], [Rollout([1], Completion(text=""), reward(7.0))])
+    return found[:, 0].tolist()
+
+
+def our_advantages(*scores):
+    samples = [Rollout([1], Completion(text=""), reward(score)) for score in scores]
     budget = LengthBudget(prompt_tokens=9, completion_tokens=9)
-    assert weigh([group], budget, False).advantages == [0.0]
+    return weigh([Group(Prompt.from_text("p", "x"), [1], samples)], budget, False).advantages
 
 
-def local_gradient(policy, batch, weighed):
-    rows = [TrainRow(g.prompt_ids, s.token_ids) for g in batch for s in g.samples]
-    part = torch.tensor([v.take_part for v in weighed.verdicts])
-    divisor = sum(len(r.completion_ids) for r, p in zip(rows, part.tolist(), strict=True) if p)
-    logprobs, mask = completion_logprobs(policy.model, rows, TEMPERATURE, policy.pad_id)
-    advantages = torch.tensor(weighed.advantages)
-    loss = policy_gradient_loss(logprobs, advantages, mask & part[:, None], divisor)
-    return loss, gradient_of(policy, loss)
+def test_where_ours_differs_from_verls_on_purpose():
+    """No differences, no gradient: verl divides rounding by 1e-6, and keeps a lone raw score."""
+    assert verls_advantages(7.0) == pytest.approx([7.0], rel=1e-5)
+    assert our_advantages(7.0) == [0.0]
+    assert max(map(abs, verls_advantages(*[-11.3] * 8))) > 0.4
+    assert our_advantages(*[-11.3] * 8) == [0.0] * 8
 
 
-def verl_gradient(policy, batch, weighed):
+class Recorder:
+    """In an optimizer's place: keeps the gradient, moves nothing."""
+
+    def __init__(self, policy):
+        self._policy, self.param_groups = policy, [{}]
+
+    def zero_grad(self, set_to_none=True):
+        self._policy.model.zero_grad(set_to_none)
+
+    def step(self):
+        self.gradient = gradient_of(self._policy)
+
+
+def local_gradient(policy, batch, weighed, micro_batch=64):
+    """The gradient of the local backend's own update."""
+    recorder = Recorder(policy)
+    policy_update(
+        policy,
+        recorder,
+        [TrainRow(g.prompt_ids, s.token_ids) for g in batch for s in g.samples],
+        weighed.advantages,
+        [v.take_part for v in weighed.verdicts],
+        temperature=TEMPERATURE,
+        lr=0.0,
+        micro_batch=micro_batch,
+        max_grad_norm=1e9,
+        where="here",
+    )
+    return recorder.gradient
+
+
+def verl_gradient(policy, batch, weighed, micro_batch=64):
     """verl's own loss on verl's own form of the batch, after our masks and advantages."""
     from tensordict import TensorDict
     from verl.utils import tensordict_utils as tu
@@ -124,41 +159,42 @@ def verl_gradient(policy, batch, weighed):
 
     from cascade_rl_trainer.verl.queue import RowWeight, weighted_columns
 
-    samples = [(g.prompt_ids, s.token_ids) for g in batch for s in g.samples]
-    prompts = [torch.tensor(p) for p, _ in samples]
-    responses = [torch.tensor(r) for _, r in samples]
-    ones = [torch.ones_like(r) for r in responses]
+    samples = [
+        (torch.tensor(g.prompt_ids), torch.tensor(s.token_ids)) for g in batch for s in g.samples
+    ]
+    ones = [torch.ones_like(response) for _, response in samples]
     given = {"response_mask": ones, "loss_mask": ones, "rm_scores": [o.float() for o in ones]}
     weights = [
         RowWeight(v.take_part, a, v.score)
         for v, a in zip(weighed.verdicts, weighed.advantages, strict=True)
     ]
-    columns = weighted_columns(given, weights)
-    whole = [whole_logprobs(policy, p, r) for p, r in zip(prompts, responses, strict=True)]
-    old = [w.detach()[len(p) - 1 : -1] for w, p in zip(whole, prompts, strict=True)]
-    data = TensorDict(
-        {
-            **columns,
-            "prompts": nested(prompts),
-            "responses": nested(responses),
-            "old_log_probs": nested(old),
-        },
-        batch_size=len(samples),
-    )
-    tu.assign_non_tensor(
-        data,
-        dp_size=1,
-        batch_num_tokens=int(columns["loss_mask"].values().sum()),  # as verl's engine counts
-        global_batch_size=len(samples),
-    )
+    columns = {name: c.unbind() for name, c in weighted_columns(given, weights).items()}
+    divisor = int(sum(row.sum() for row in columns["loss_mask"]))  # once, as verl's engine counts
     config = FSDPActorConfig(
         strategy="fsdp2",
         rollout_n=4,
-        ppo_micro_batch_size_per_gpu=4,
+        ppo_micro_batch_size_per_gpu=micro_batch,
         loss_agg_mode="token-mean",
     )
-    loss, _ = ppo_loss(config, {"log_probs": nested(whole)}, data)
-    return loss, gradient_of(policy, loss)
+    policy.model.zero_grad()
+    for first in range(0, len(samples), micro_batch):
+        places = range(first, min(first + micro_batch, len(samples)))
+        whole = [whole_logprobs(policy, *samples[place]) for place in places]
+        old = [w.detach()[len(samples[p][0]) - 1 : -1] for w, p in zip(whole, places, strict=True)]
+        part = {
+            **{name: nested([rows[place] for place in places]) for name, rows in columns.items()},
+            "prompts": nested([samples[place][0] for place in places]),
+            "responses": nested([samples[place][1] for place in places]),
+            "old_log_probs": nested(old),
+        }
+        data = TensorDict(part, batch_size=len(places))
+        tu.assign_non_tensor(
+            data, dp_size=1, batch_num_tokens=divisor, global_batch_size=len(samples)
+        )
+        loss, _ = ppo_loss(config, {"log_probs": nested(whole)}, data)
+        assert torch.isfinite(loss)
+        loss.backward()
+    return gradient_of(policy)
 
 
 def whole_logprobs(policy, prompt, response):
@@ -173,32 +209,53 @@ def nested(rows):
     return torch.nested.as_nested_tensor(rows, layout=torch.jagged)
 
 
-def gradient_of(policy, loss):
-    policy.model.zero_grad()
-    loss.backward()
-    return torch.cat([p.grad.flatten() for p in policy.model.parameters() if p.grad is not None])
+def gradient_of(policy):
+    found = [p.grad.flatten() for p in policy.model.parameters() if p.grad is not None]
+    return torch.cat(found).clone()
+
+
+def difference(one, other):
+    return float((one - other).norm() / one.norm())
 
 
 @pytest.mark.parametrize("overlong", ["mask", "zero", "keep"])
 def test_the_gradient_of_verls_loss_equals_the_local_one(policy, batch, overlong):
-    budget = LengthBudget(prompt_tokens=9, completion_tokens=9, overlong=overlong)
-    weighed = weigh(copy.deepcopy(batch), budget, False)
-    ours, local = local_gradient(policy, batch, weighed)
-    theirs, verl = verl_gradient(policy, batch, weighed)
-    # At ratio 1 verl's loss is the mean of -advantage, ours of -advantage * log-probability:
-    # the values differ, the gradients are the same.
-    assert torch.isfinite(ours)
-    assert torch.isfinite(theirs)
-    relative = float((local - verl).norm() / local.norm())
-    print(f"overlong {overlong}: relative difference of the gradients {relative:.2e}")
+    """At ratio 1 verl's loss is the mean of -advantage, ours of -advantage * log-probability:
+    the values differ, the gradients are the same, however each splits the batch."""
+    weighed = weighed_as(batch, overlong)
+    local = local_gradient(policy, batch, weighed)
     assert local.norm() > 1e-3
-    assert relative <= 1e-4
+    for size in (1, 3, 7, 24):
+        assert difference(local, verl_gradient(policy, batch, weighed, size)) <= 1e-4
+        assert difference(local, local_gradient(policy, batch, weighed, size)) <= 1e-5
+
+
+def test_masked_samples_may_count_in_the_group_and_still_not_in_the_loss(policy, batch):
+    weighed = weighed_as(batch, "mask", masked_in_group=True)
+    assert weighed.advantages != weighed_as(batch, "mask").advantages
+    local = local_gradient(policy, batch, weighed)
+    assert difference(local, verl_gradient(policy, batch, weighed, 7)) <= 1e-4
 
 
 def test_without_our_masks_the_gradient_would_be_another(policy, batch):
-    budget = LengthBudget(prompt_tokens=9, completion_tokens=9, overlong="mask")
-    weighed = weigh(copy.deepcopy(batch), budget, False)
-    _, local = local_gradient(policy, batch, weighed)
+    weighed = weighed_as(batch, "mask")
     all_take_part = [v.__class__(True, v.score, v.correct) for v in weighed.verdicts]
-    _, other = verl_gradient(policy, batch, weighed._replace(verdicts=all_take_part))
-    assert float((local - other).norm() / local.norm()) > 0.05
+    other = verl_gradient(policy, batch, weighed._replace(verdicts=all_take_part))
+    assert difference(local_gradient(policy, batch, weighed), other) > 0.05
+
+
+def test_one_mask_alone_would_leave_verls_divisor_as_it_was(policy, batch, monkeypatch):
+    """verl's loss multiplies by one mask and divides by the sum of the other."""
+    from cascade_rl_trainer.verl import queue
+
+    weighed, both = weighed_as(batch, "mask"), queue.weighted_columns
+    monkeypatch.setattr(
+        queue,
+        "weighted_columns",
+        lambda given, weights: both(given, weights) | {"loss_mask": nested(given["loss_mask"])},
+    )
+    tokens = [s.completion.tokens for g in batch for s in g.samples]
+    counted = sum(n for n, v in zip(tokens, weighed.verdicts, strict=True) if v.take_part)
+    scaled = verl_gradient(policy, batch, weighed) * sum(tokens) / counted
+    assert sum(tokens) > counted
+    assert difference(local_gradient(policy, batch, weighed), scaled) <= 1e-4

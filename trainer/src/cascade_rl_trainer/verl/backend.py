@@ -31,9 +31,11 @@ class VerlBackend:
     def prepare(self, cascade: ResolvedCascade, folder: Path) -> None:
         """Write the first stage's model; see ``Backend``. A model that is there is not loaded."""
         from cascade_rl_trainer.verl.first_model import prepare
+        from cascade_rl_trainer.verl.plan import require_runnable
 
         require_verl()
         _check_model(cascade)
+        require_runnable(cascade)
         if not prepare(cascade.config.model, folder):
             self._local.prepare(cascade, folder)
 

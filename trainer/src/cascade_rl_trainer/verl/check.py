@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from cascade_rl.errors import ConfigError
 
 #: Sections that take any key, beside those that are empty in verl's defaults.
 OPEN = (
@@ -38,10 +41,7 @@ def problems(path: Path) -> Iterator[str]:
     defaults = [d for d in ours.pop("defaults") if isinstance(d, dict)]
     engines = [d["override model_engine"] for d in defaults if "override model_engine" in d]
     ours.pop("hydra", None)
-    with hydra.initialize_config_module("verl.trainer.config", version_base=None):
-        overrides = [f"model_engine={engine}" for engine in engines]
-        schema = hydra.compose("ppo_trainer", overrides=overrides)
-    found = list(_unknown(ours, schema))
+    found = list(_wrong(ours, _schema(*engines)))
     yield from found
     if found:
         return
@@ -50,16 +50,27 @@ def problems(path: Path) -> Iterator[str]:
     for check in CHECKS:
         try:
             check(composed)
+        except ConfigError as error:
+            yield str(error)
         except Exception as error:  # verl raises whatever its dataclasses and asserts raise
             yield " ".join(f"{type(error).__name__}: {error}".split())[:500]
 
 
-def _unknown(ours: dict[str, Any], schema: Any) -> Iterator[str]:
-    """Keys that verl does not know, with the nearest it does."""
-    from cascade_rl.registry import nearest
+@cache
+def _schema(*engines: str) -> Any:
+    """verl's own configuration, composed once for all the files of an engine."""
+    import hydra
+
+    with hydra.initialize_config_module("verl.trainer.config", version_base=None):
+        overrides = [f"model_engine={engine}" for engine in engines]
+        return hydra.compose("ppo_trainer", overrides=overrides)
+
+
+def _wrong(ours: dict[str, Any], schema: Any) -> Iterator[str]:
+    """Keys that verl does not know, with the nearest it does, and values of another kind."""
     from cascade_rl_trainer.verl.sections import leaves
 
-    for dotted, _ in leaves(ours):
+    for dotted, value in leaves(ours):
         node, at = schema, ""
         for part in dotted.split("."):
             path = f"{at}.{part}" if at else part
@@ -67,11 +78,31 @@ def _unknown(ours: dict[str, Any], schema: Any) -> Iterator[str]:
                 break
             known = _keys(node)
             if part not in known:
-                close = nearest(part, sorted(known), 1)
-                hint = f"; did you mean {close[0]!r}?" if close else ""
-                yield f"verl.{path}: verl has no such key{hint}"
+                yield f"verl.{path}: verl has no such key{_hint(part, known)}"
                 break
             node, at = _below(node, part), path
+        else:
+            kind = _kind(node)
+            if kind is not None and kind != _kind(value) and not _stands_for_any(value):
+                yield f"verl.{dotted}: must be {kind}, like verl's own {node!r}, got {value!r}"
+
+
+def _kind(value: Any) -> str | None:
+    """What a value must be where verl's default is of this kind; None where it may be anything."""
+    if isinstance(value, bool):
+        return "true or false"
+    return "a number" if isinstance(value, int | float) else None
+
+
+def _stands_for_any(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and "${" in value)
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    from cascade_rl.registry import nearest
+
+    close = nearest(name, sorted(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 def _takes_any(node: Any) -> bool:
@@ -138,7 +169,50 @@ def _reward(config: Any) -> None:
     resolve_reward_manager_cls(config)
 
 
-CHECKS: tuple[Callable[[Any], None], ...] = (_validate, _dataclasses, _reward)
+def _rollout(config: Any) -> None:
+    """The name of the rollout engine; which engines are installed is another matter."""
+    from verl.workers.rollout.replica import RolloutReplicaRegistry
+
+    name, known = config.actor_rollout_ref.rollout.name, RolloutReplicaRegistry._registry
+    if name not in known:
+        raise ConfigError(
+            f"verl.actor_rollout_ref.rollout.name: verl has no rollout engine {name!r}"
+            f"{_hint(name, known)} It has: {', '.join(sorted(known))}"
+        )
+
+
+def _strategy(config: Any) -> None:
+    """What trains, where it is FSDP: the other engines register only where they are installed."""
+    from verl.workers.engine import EngineRegistry
+
+    name, known = config.actor_rollout_ref.actor.strategy, EngineRegistry._engines["language_model"]
+    if config.model_engine == "dp" and name not in known:
+        raise ConfigError(
+            f"verl.actor_rollout_ref.actor.strategy: verl has no strategy {name!r} here"
+            f"{_hint(name, known)} It has: {', '.join(sorted(known))}"
+        )
+
+
+def _loggers(config: Any) -> None:
+    from verl.utils.tracking import Tracking
+
+    known, asked = Tracking.supported_backend, config.trainer.logger
+    for name in [asked] if isinstance(asked, str) else asked:
+        if name not in known:
+            raise ConfigError(
+                f"verl.trainer.logger: verl has no logger {name!r}{_hint(name, known)} "
+                f"It has: {', '.join(sorted(known))}"
+            )
+
+
+CHECKS: tuple[Callable[[Any], None], ...] = (
+    _rollout,
+    _strategy,
+    _loggers,
+    _validate,
+    _dataclasses,
+    _reward,
+)
 
 
 if __name__ == "__main__":

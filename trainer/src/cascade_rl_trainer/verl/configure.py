@@ -10,15 +10,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cascade_rl.config.schema import OptimizerConfig
+from cascade_rl.errors import ConfigError
 from cascade_rl_trainer.verl import names
 from cascade_rl_trainer.verl.checkpoints import FOLDER
+from cascade_rl_trainer.verl.engines import DP_ONLY, actor_settings
 from cascade_rl_trainer.verl.job import Job
-from cascade_rl_trainer.verl.sections import Settings, check_owned, merged, nested
+from cascade_rl_trainer.verl.sections import (
+    Settings,
+    check_device,
+    check_owned,
+    check_shape,
+    merged,
+    nested,
+)
 
 JOB_FILE, CONFIG_FILE, AGENT_FILE = "job.json", "verl.yaml", "agent_loop.yaml"
 PROMPTS_FILE = "prompts.parquet"
 DEFAULT_GPUS = 8  # verl's own; used to plan where no GPU is
+_TENSOR = "actor_rollout_ref.rollout.tensor_model_parallel_size"
 
 
 def verl_config(job: Job, model: str, device: str, gpus: int) -> Settings:
@@ -33,11 +42,13 @@ def verl_config(job: Job, model: str, device: str, gpus: int) -> Settings:
     sections += [nested(job.trained.config.verl)] if job.stage is not None else []
     base = merged(_common(job, folder, model, gpus), _DEVICES[device](job))
     for section in sections:
+        check_shape(section, base)
         check_owned(section)
+        check_device(section, device)
     config = merged(base, *sections)
     if config.get("model_engine", "dp") != "dp":
-        for key in ("strategy", "fsdp_config", "use_torch_compile"):
-            config["actor_rollout_ref"]["actor"].pop(key, None)  # they are the dp engine's
+        for key in DP_ONLY:
+            config["actor_rollout_ref"]["actor"].pop(key, None)
     return merged(config, _after(job, config))
 
 
@@ -75,12 +86,13 @@ def _common(job: Job, folder: Path, model: str, gpus: int) -> Settings:
     if job.stage is not None:
         knots = job.trained.config.schedule.completion_tokens
         longest = max([longest, *(int(k.value) for k in knots)])
+    longest_prompt = max(b.prompt_tokens for b in budgets)
     files = str(folder / PROMPTS_FILE)
     return {
         "data": {
             "train_files": files,
             "val_files": files,
-            "max_prompt_length": max(b.prompt_tokens for b in budgets),
+            "max_prompt_length": longest_prompt,
             "max_response_length": longest,
             "filter_overlong_prompts": False,  # done already, with our template
             "shuffle": False,  # the order is ours
@@ -100,6 +112,9 @@ def _common(job: Job, folder: Path, model: str, gpus: int) -> Settings:
             "rollout": {
                 "name": "vllm",
                 "tensor_model_parallel_size": 1,
+                # Beyond the model's context verl then refuses to start. Without this it would
+                # cut completions there, and call them complete.
+                "max_model_len": longest_prompt + longest,
                 "agent": {
                     "default_agent_loop": names.AGENT_LOOP,
                     "agent_loop_config_path": str(folder / AGENT_FILE),
@@ -184,25 +199,44 @@ _DEVICES = {"cuda": _cuda, "cpu": _cpu}
 def _after(job: Job, config: Settings) -> Settings:
     """What depends on the sections: how rows are split, and the processes' variables."""
     trainer = config["trainer"]
-    gpus = int(trainer["n_gpus_per_node"]) * int(trainer.get("nnodes", 1))
+    gpus = _gpus(config)
     variables = environment(trainer["device"], job.cascade.config.threads)
     common: Settings = {"ray_kwargs": {"ray_init": {"runtime_env": {"env_vars": variables}}}}
-    own = _evaluation(job) if job.stage is None else _stage(job, gpus)
-    return merged(common, own)
+    if job.stage is None:
+        return merged(common, _evaluation(job))
+    optimizer = actor_settings(config.get("model_engine", "dp"), job.trained.config.optimizer)
+    actor = {"actor_rollout_ref": {"actor": optimizer}}
+    return merged(common, _stage(job, gpus), actor)
+
+
+def _gpus(config: Settings) -> int:
+    """How many GPUs all nodes have; raises ``ConfigError`` where a model cannot be spread so."""
+    counts = {
+        "trainer.nnodes": config["trainer"].get("nnodes", 1),
+        "trainer.n_gpus_per_node": config["trainer"]["n_gpus_per_node"],
+        _TENSOR: config["actor_rollout_ref"]["rollout"]["tensor_model_parallel_size"],
+    }
+    for key, count in counts.items():
+        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+            raise ConfigError(f"verl.{key}: must be a positive integer, got {count!r}")
+    nodes, each, parallel = counts.values()
+    if nodes * each % parallel:
+        raise ConfigError(
+            f"verl.{_TENSOR}: {parallel} does not divide the {nodes * each} GPUs "
+            f"(trainer.nnodes {nodes} x trainer.n_gpus_per_node {each})"
+        )
+    return int(nodes * each)
 
 
 def _stage(job: Job, gpus: int) -> Settings:
     stage, domain = job.trained.config, job.domains[0]
     size = micro_batch(stage.batch_size * domain.sampling.n // gpus, stage.micro_batch)
-    optimizer = stage.optimizer
     return {
         "data": {"train_batch_size": stage.batch_size, "seed": job.cascade.config.seed},
         "actor_rollout_ref": {
             "actor": {
                 "ppo_mini_batch_size": stage.batch_size,
                 "ppo_micro_batch_size_per_gpu": size,
-                "grad_clip": optimizer.max_grad_norm,
-                "optim": _optimizer(optimizer),
             },
             "rollout": {
                 "n": domain.sampling.n,
@@ -219,18 +253,6 @@ def _stage(job: Job, gpus: int) -> Settings:
             "val_before_train": False,
             "resume_mode": "auto",
         },
-    }
-
-
-def _optimizer(optimizer: OptimizerConfig) -> Settings:
-    return {
-        "lr": optimizer.lr,
-        "betas": list(optimizer.betas),
-        "weight_decay": optimizer.weight_decay,
-        "clip_grad": optimizer.max_grad_norm,
-        "lr_scheduler_type": optimizer.schedule,
-        "lr_warmup_steps": optimizer.warmup_steps,
-        "min_lr_ratio": optimizer.min_lr / optimizer.lr,
     }
 
 

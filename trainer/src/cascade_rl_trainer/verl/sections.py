@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cascade_rl.errors import ConfigError
+from cascade_rl_trainer.verl import names
 
 Settings = dict[str, Any]
 
@@ -62,6 +63,17 @@ OWNED = {
 }
 
 
+#: Keys of GPUs, and the only value that they have on a CPU.
+ON_A_CPU = {
+    "actor_rollout_ref.rollout.name": names.ROLLOUT,
+    "actor_rollout_ref.rollout.tensor_model_parallel_size": 1,
+    "actor_rollout_ref.actor.ulysses_sequence_parallel_size": 1,
+    "model_engine": "dp",
+    "trainer.n_gpus_per_node": 1,
+    "trainer.nnodes": 1,
+}
+
+
 def merged(base: Settings, *overlays: Settings) -> Settings:
     """Section by section; whatever is no section is replaced. The arguments stay as they are."""
     result = copy.deepcopy(base)
@@ -105,3 +117,25 @@ def check_owned(section: Settings) -> None:
     ]
     if found:
         raise ConfigError("\n".join(found))
+
+
+def check_device(section: Settings, device: str) -> None:
+    """Raise ``ConfigError`` where a section asks for GPUs and the device is a CPU."""
+    found = [
+        f"verl.{key}: {value!r} is for GPUs; with device: cpu it can only be {ON_A_CPU[key]!r}"
+        for key, value in leaves(section)
+        if device == "cpu" and key in ON_A_CPU and value != ON_A_CPU[key]
+    ]
+    if found:
+        advice = "Set device: cuda, or leave the section out here: --set 'verl={}'"
+        raise ConfigError("\n".join([*found, advice]))
+
+
+def check_shape(section: Settings, base: Settings, at: str = "verl") -> None:
+    """Raise ``ConfigError`` where a section gives one value for what is a section itself."""
+    for key, value in section.items():
+        below = base.get(key)
+        if isinstance(below, dict) and not isinstance(value, dict):
+            raise ConfigError(f"{at}.{key}: must be a section of keys, got {value!r}")
+        if isinstance(below, dict):
+            check_shape(value, below, f"{at}.{key}")
