@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,26 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"no reference corpora: {SHARED} does not exist")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def post(sandbox: Sandbox) -> Iterator[Callable[..., Any]]:
+    """POST to the service that serves this pack, in this process: ``post(path, **body)``."""
+    httpx = pytest.importorskip("httpx", reason="needs cascade-rl[client]")
+    pytest.importorskip("fastapi", reason="needs cascade-rl[service]")
+    from cascade_rl.service.app import create_app
+    from cascade_rl.service.settings import ServiceSettings
+
+    options = {"memory_mb": 256}
+    app = create_app(ServiceSettings(domains={"code": {"workers": 1, "options": options}}))
+    with asyncio.Runner() as loop:
+        lifespan = app.router.lifespan_context(app)
+        loop.run(lifespan.__aenter__())
+        transport = httpx.ASGITransport(app)
+        client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+        yield lambda path, **body: loop.run(client.post(path, json=body, timeout=60))
+        loop.run(client.aclose())
+        loop.run(lifespan.__aexit__(None, None, None))
 
 
 @pytest.fixture

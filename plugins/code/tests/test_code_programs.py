@@ -158,6 +158,17 @@ def test_interactive(sandbox, cpp, language, source, verdict):
     assert (found.failure.verdict.value if found.failure else "AC") == verdict
 
 
+def test_an_answer_that_dies_is_not_the_interactors_to_judge(sandbox, cpp):
+    # Its end and the interactor's word on it meet each other on the way, in one run of ten.
+    interactor = {"language": cpp, "source": INTERACTOR}
+    source = "print(1)\nprint(2)\ninput(); input(); 1 / 0"
+    found = [
+        judged(sandbox, source, tests=[{"stdin": "731\n"}], interactor=interactor).failure
+        for _ in range(40)
+    ]
+    assert {f.message for f in found} == {"ZeroDivisionError: division by zero"}
+
+
 TESTS = [{"stdin": f"{n}\n", "stdout": f"{n}\n"} for n in range(4)]
 SUBTASKS = [
     {"id": "easy", "points": 30, "tests": [0, 1]},

@@ -116,7 +116,17 @@ def test_15_the_corrected_block_counts(judged):
     assert judged(text, {"assert": "assert f(3)==9"}).score == 1
 
 
-def test_16_a_list_of_messages_is_refused_by_name_not_scored_0():
+def test_16_a_list_of_messages_is_judged_by_its_last(post):
+    turns = [
+        {"role": "user", "content": "Return 1."},
+        {"role": "assistant", "content": "```python\ndef f(): return 1\n```"},
+    ]
+    truth = {"tests": [{"assert": "assert f()==1"}]}
+    reply = post("/evaluate", messages=turns, ground_truth=truth, mode="no_think").json()
+    assert (reply["score"], reply["is_score_valid"]) == (1, True)
+
+
+def test_16_a_list_of_messages_in_the_place_of_a_text_is_no_silent_0():
     messages = [{"role": "assistant", "content": "```python\ndef f(): return 1\n```"}]
     with pytest.raises(ValidationError, match="valid string"):
         Completion(text=messages)

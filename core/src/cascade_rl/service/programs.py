@@ -1,7 +1,8 @@
 """What a pack offers that can run programs: one function, ``run_code``, beside its hooks.
 
-    def run_code(program: Program) -> ProgramRun: …
+    def run_code(program: Program, options: Options) -> ProgramRun: …
 
+``options`` may be left out, as in a hook; they are those that the domain is served with.
 The service calls it on a thread, so it must keep its own limits (a sandbox does), for the
 routes of peers that send programs instead of completions. Those routes exist only where a
 served pack has the function. Imports nothing of the extra, so that a pack can import it.

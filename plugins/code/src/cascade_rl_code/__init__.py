@@ -15,6 +15,7 @@ from cascade_rl_code.domain import (
     sampling_params,
 )
 from cascade_rl_code.options import Options
+from cascade_rl_code.running import run_code
 
 __all__ = [
     "Options",
@@ -26,5 +27,6 @@ __all__ = [
     "load_prompts",
     "open",
     "reward",
+    "run_code",
     "sampling_params",
 ]

@@ -69,7 +69,7 @@ def _planned(tree: ast.Module, function: str | None, prelude: str) -> Collected 
     if not functions:
         raise BadTest("the test calls nothing that the answer defines")
     try:
-        return _collected(tree.body, Scope(_stored(helpers)))
+        return _collected(tree.body, Scope(_stored(helpers), helpers.body))
     except NotCollectable:
         source = f"{prelude}\n{ast.unparse(ast.fix_missing_locations(tree))}\n"
         return Examined(source, {name: name for name in sorted(functions)})

@@ -77,7 +77,8 @@ def _owned(value: ast.expr, check: Check, scope: Scope) -> tuple[ast.expr, Check
     wrapped = check.demand not in ("true", "false") and not (
         check.expected is None or isinstance(check.expected, bool)
     )
-    if not scope.is_answers(value, wrapped=wrapped):
+    wrappers = scope.wrappers(exact=check.demand == "==") if wrapped else None
+    if not scope.is_answers(value, wrappers):
         raise NotCollectable("not only a value of the answer's")
     return value, check
 

@@ -17,6 +17,9 @@ from cascade_rl_code.subtasks import score_subtasks
 from cascade_rl_code.truth import GroundTruth, Test
 from cascade_rl_code.verdicts import OF_STATUS, Judged, Judgement, TestResult, Verdict
 
+#: Exit code of test code that wants to send the answer what cannot be sent.
+IMPOSSIBLE = 3
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -228,9 +231,12 @@ def _examined(task: Task, index: int, test: Examined) -> TestResult:
     if run.status in (Status.OK, Status.RE) and judge.status in (Status.OK, Status.RE):
         if judge.status is Status.OK:
             return _result(index, run, Judged(Verdict.AC))
+        if judge.exit_code == IMPOSSIBLE:
+            return _result(index, run, Judged(Verdict.JUDGE_FAIL, f"the test: {judge.message}"))
         wrong = judge.message.startswith("AssertionError")
         verdict = Verdict.WA if wrong else Verdict.RE
-        message = "assertion failed" if wrong else run.message or judge.message
+        said = run.message if run.status is Status.RE else judge.message
+        message = "assertion failed" if wrong else said
         return _result(index, run, Judged(verdict, message))
     at_fault = run if run.status not in (Status.OK, Status.RE) else judge
     return _result(index, run, _ended(task, at_fault))

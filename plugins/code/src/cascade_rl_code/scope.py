@@ -19,6 +19,15 @@ _WRAPPERS = frozenset(
 _BUILTINS = frozenset(dir(builtins))
 
 
+def _with_none(node: ast.AST) -> bool:
+    """``x is None``: no object of the answer's takes part in it, nor learns from it."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return False
+    right = node.comparators[0]
+    none = isinstance(right, ast.Constant) and right.value is None
+    return none and isinstance(node.ops[0], ast.Is | ast.IsNot)
+
+
 class NotCollectable(Exception):
     """A test must be run as it is, away from the answer."""
 
@@ -26,9 +35,11 @@ class NotCollectable(Exception):
 class Scope:
     """The names that a test has defined so far."""
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
+    def __init__(self, known: Iterable[str] = (), helpers: Iterable[ast.stmt] = ()) -> None:
         self._pure = set(known)
         self._answers: set[str] = set()
+        functions = [node for node in helpers if isinstance(node, ast.FunctionDef)]
+        self._helpers = frozenset(node.name for node in functions if self._hands_on(node))
         self._wrappers: set[str] = set()
 
     def admit(self, statement: ast.stmt) -> bool:
@@ -52,19 +63,27 @@ class Scope:
             raise NotCollectable(type(statement).__name__)
         return True
 
-    def is_answers(self, node: ast.expr, *, wrapped: bool) -> bool:
+    def wrappers(self, *, exact: bool) -> frozenset[str]:
+        """Functions that may stand round a value: the test's and, if ``exact``, the prelude's.
+
+        An answer may define those of the prelude anew. Then they are its own, and what they
+        return has to equal a constant that it does not know; to be small it could arrange.
+        """
+        return frozenset(self._wrappers) | (self._helpers if exact else frozenset())
+
+    def is_answers(self, node: ast.expr, wrapped: frozenset[str] | None) -> bool:
         """Whether an expression is a value of the answer's and nothing else.
 
-        ``wrapped``: whether functions of the test's may stand round it.
+        ``wrapped``: the functions that may stand round it; None: not even a text's method.
         """
         if isinstance(node, ast.Name):
             return node.id in self._answers
         if isinstance(node, ast.Subscript):
-            return self.is_answers(node.value, wrapped=wrapped) and self.is_pure(node.slice)
+            return self.is_answers(node.value, wrapped) and self.is_pure(node.slice)
         if isinstance(node, ast.Attribute):
-            return self.is_answers(node.value, wrapped=wrapped)
+            return self.is_answers(node.value, wrapped)
         if isinstance(node, ast.Call):
-            return self._called(node.func) or self._wraps(node, wrapped=wrapped)
+            return self._called(node.func) or self._wraps(node, wrapped)
         return False
 
     def is_pure(self, node: ast.AST) -> bool:
@@ -86,29 +105,33 @@ class Scope:
             return False
         return function.id not in self._pure | _BUILTINS
 
-    def _wraps(self, node: ast.Call, *, wrapped: bool) -> bool:
-        if not node.args or not self.is_answers(node.args[0], wrapped=wrapped):
+    def _wraps(self, node: ast.Call, wrapped: frozenset[str] | None) -> bool:
+        if not node.args or not self.is_answers(node.args[0], wrapped):
             return False
         rest = [*node.args[1:], *(keyword.value for keyword in node.keywords)]
         function = node.func
         if isinstance(function, ast.Name) and function.id in _WRAPPERS - self._pure:
             constants = all(isinstance(value, ast.Constant) for value in rest)
             return constants and (not rest or function.id in ("round", "sorted"))
-        if not wrapped or rest:
+        if wrapped is None or rest:
             return False
         while isinstance(function, ast.Attribute):
             function = function.value
         if isinstance(function, ast.Constant):  # "".join(...)
             return True
-        return isinstance(function, ast.Name) and function.id in self._wrappers
+        return isinstance(function, ast.Name) and function.id in wrapped
 
     def _define(self, name: str, node: ast.AST) -> None:
         self._pure.add(name)
         if not self.is_pure(node):
             raise NotCollectable(f"{name} uses the answer")
-        computes = (ast.Compare, ast.Sub, ast.Div, ast.Mod, ast.BitXor)
-        if not any(isinstance(child, computes) for child in ast.walk(node)):
+        if self._hands_on(node):
             self._wrappers.add(name)
+
+    def _hands_on(self, node: ast.AST) -> bool:
+        computes = (ast.Compare, ast.Sub, ast.Div, ast.Mod, ast.BitXor)
+        compared = (child for child in ast.walk(node) if not _with_none(child))
+        return self.is_pure(node) and not any(isinstance(child, computes) for child in compared)
 
     def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -123,7 +146,7 @@ class Scope:
             if plain:
                 self._pure |= names
                 self._answers -= names
-        elif self.is_answers(statement.value, wrapped=False) or self._is_name(statement.value):
+        elif self.is_answers(statement.value, None) or self._is_name(statement.value):
             self._answers |= names
             self._pure -= names
         else:

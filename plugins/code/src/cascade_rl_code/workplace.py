@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 
 from cascade_rl.sandbox import Sandbox, open_sandbox
@@ -29,3 +30,6 @@ def close() -> None:
         _open.clear()
     for each in closing:
         each.close()
+
+
+atexit.register(close)  # a process that runs programs without the hook `close`

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from cascade_rl.service.problems import Overloaded, Refusal
 from cascade_rl.service.programs import Program, ProgramRun, RunCode
@@ -18,10 +20,12 @@ WAITING = 1024
 
 
 def find_runner(scoring: Scoring) -> RunCode | None:
-    """The ``run_code`` of the first served pack that has one."""
+    """The ``run_code`` of the first served pack that has one, with its options if it takes them."""
     for domain in scoring.domains.values():
-        function: Callable[[Program], ProgramRun] | None = getattr(domain.plugin, FUNCTION, None)
+        function: Callable[..., ProgramRun] | None = getattr(domain.plugin, FUNCTION, None)
         if callable(function):
+            if "options" in inspect.signature(function).parameters:
+                return partial(function, options=domain.domain.options)
             return function
     return None
 
