@@ -33,6 +33,26 @@ def run(sandbox, source, test=ONE_TWO, limits=LIMITS, language="python"):
     return outcome
 
 
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("python", "import os; os.write(os.memfd_create('x'), b'x'); print('made')"),
+        (
+            "cpp17",
+            "#include <sys/mman.h>\n#include <cstdio>\n"
+            'int main() { if (memfd_create("x", 0) < 0) return 7; puts("made"); }',
+        ),
+    ],
+)
+def test_memory_files_are_refused_where_no_cgroup_counts_them(language, source):
+    if language != "python" and shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    with BubblewrapSandbox(1, use_cgroups=False) as bare:
+        refused = run(bare, source, language=language)
+        assert (refused.status, refused.stdout) == (Status.RE, b"")
+        assert still_well(bare)
+
+
 def still_well(sandbox):
     (after,) = sandbox.run(ADD, [ONE_TWO])
     return (after.status, after.stdout, after.survivors) == (Status.OK, b"3\n", 0)

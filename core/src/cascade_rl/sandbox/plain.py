@@ -38,6 +38,7 @@ class PlainConnection(Connection):
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
+                cwd="/",  # whose files would be importable
                 env={"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "LANG": "C.UTF-8"},
                 start_new_session=True,
             )

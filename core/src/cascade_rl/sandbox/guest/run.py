@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from cascade_rl.sandbox.guest.channel import Channel, memory_file
 from cascade_rl.sandbox.guest.program import ROLES, kernel_limits
+from cascade_rl.sandbox.guest.walls import refuse_memory_files
 from cascade_rl.sandbox.guest.watch import Watch, resident_kb
 
 MAX_FILES = 256  # the guest's own limit on open files: nothing is open at or above it
@@ -99,7 +100,13 @@ def prepared(
     job = {**request, "artifact": artifact, "size": size, "starter": None}
     job["rlimits"] = kernel_limits(request["limits"])
     # What is spawned is charged with our own peak memory, what is forked with our present one.
-    if starter is not None and getrusage(RUSAGE_SELF).ru_maxrss < resident_kb() + _SLACK_KB:
+    # A spawned program cannot refuse itself memory files, which only a cgroup counts.
+    counted = request["limits"]["tree_kb"] is None
+    if (
+        counted
+        and starter is not None
+        and getrusage(RUSAGE_SELF).ru_maxrss < resident_kb() + _SLACK_KB
+    ):
         job["starter"] = starter
         numbers = [n for name, pair in job["rlimits"] for n in (name, *pair)]
         job["start_words"] = ["starter", *(str(n & _UNLIMITED) for n in numbers), "--"]
@@ -161,6 +168,8 @@ def _become(job: dict[str, Any], streams: Streams, keep: set[int]) -> NoReturn:
     role: Callable[[dict[str, Any]], NoReturn] = ROLES[job["role"]]
     for name, pair in job["rlimits"]:
         setrlimit(name, pair)
+    if job["limits"]["tree_kb"] is not None:
+        refuse_memory_files()
     role(job)
 
 

@@ -27,6 +27,7 @@ class Architecture(NamedTuple):
     clone: int
     prlimit: int
     sigaction: int
+    memfd_create: int
     newest: int = 462  # mseal, Linux 6.10; numbers above are unknown here, so refused
 
 
@@ -70,8 +71,12 @@ _AARCH64 = {
 }  # fmt: skip
 
 ARCHITECTURES = {
-    "x86_64": Architecture(0xC000003E, _X86_64, clone=56, prlimit=302, sigaction=13),
-    "aarch64": Architecture(0xC00000B7, _AARCH64, clone=220, prlimit=261, sigaction=134),
+    "x86_64": Architecture(
+        0xC000003E, _X86_64, clone=56, prlimit=302, sigaction=13, memfd_create=319
+    ),
+    "aarch64": Architecture(
+        0xC00000B7, _AARCH64, clone=220, prlimit=261, sigaction=134, memfd_create=279
+    ),
 }
 
 
@@ -84,12 +89,28 @@ def raise_walls(workspace: str | None) -> dict[str, str]:
     held = {"landlock": _landlock(libc, workspace), "seccomp": "not on this architecture"}
     architecture = ARCHITECTURES.get(os.uname().machine)
     if architecture is not None:
-        code = filter_program(architecture)
-        buffer = ctypes.create_string_buffer(code, len(code))
-        program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-        failed = libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0)
-        held["seccomp"] = "not in this kernel" if failed else "on"
+        on = _install(libc, filter_program(architecture))
+        held["seccomp"] = "on" if on else "not in this kernel"
     return held
+
+
+def refuse_memory_files() -> None:
+    """For a child whose memory no cgroup counts: what it writes into memory files is no one's."""
+    architecture = ARCHITECTURES.get(os.uname().machine)
+    if architecture is not None:
+        code = [
+            (0x20, 0, 0, 0),  # the first filter has seen to the architecture
+            (0x15, 0, 1, architecture.memfd_create),
+            (0x06, 0, 0, _ERRNO | _EPERM),
+            (0x06, 0, 0, _ALLOW),
+        ]
+        _install(ctypes.CDLL(None), b"".join(struct.pack("<HBBI", *line) for line in code))
+
+
+def _install(libc: ctypes.CDLL, code: bytes) -> bool:
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    return not libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0)
 
 
 class _Program(ctypes.Structure):
