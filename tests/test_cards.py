@@ -37,3 +37,11 @@ def test_a_verifier_that_lost_something_is_worse_than_its_card():
         f"false positives: 1 of {card.wrong}, before 0 of {card.wrong}; new: a new one"
     ]
     assert worse(lost, card) == []
+
+
+def test_fewer_judged_completions_are_worse():
+    card = read_card(PLUGINS / "math")
+    fewer = card.model_copy(update={"right": card.right - 5})
+    assert worse(card, fewer) == [
+        f"{card.right - 5} right completions are judged, before {card.right}"
+    ]

@@ -301,3 +301,9 @@ def reward(prompt):
     with RewardClient(serve("mirror"), "mirror") as client:
         (reward,) = client.score([Item(prompt=prompt, completion=Completion(text="x"))])
     assert reward.reason == "['system', 'user'] {'k': [1]} no_think"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x", ""])
+def test_an_url_that_is_none_is_refused_at_once(url):
+    with pytest.raises(ValueError, match=r"it must begin with http:// or https://"):
+        RewardClient(url, "obedient")

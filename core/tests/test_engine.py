@@ -232,3 +232,24 @@ def test_killing_the_parent_leaves_no_worker(sync_pack, tmp_path):
     while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not Path(f"/proc/{worker}").exists()
+
+
+def test_without_blame_such_a_completion_stays_unscored(make_pack):
+    make_pack("toy", PACK.format(async_="", body=BODY.strip()) + GOLD)
+    with RewardEngine("toy", workers=1, timeout_s=0.4, blame=False) as engine:
+        rewards = engine.score([item("hang"), item("raise"), item("nan")])
+    assert [(r.score, r.status) for r in rewards] == [
+        (None, "timeout"),
+        (None, "error"),
+        (None, "error"),
+    ]
+
+
+def test_a_worker_that_somebody_else_kills_is_no_evidence_against_the_completion(make_pack):
+    body = 'if text == "hang": os.kill(os.getpid(), 9)\n    ' + BODY.strip()
+    make_pack("toy", PACK.format(async_="", body=body) + GOLD)
+    with RewardEngine("toy", workers=1) as engine:
+        killed, exited = engine.score([item("hang"), item("exit")])
+    assert (killed.score, killed.status) == (None, "error")
+    assert "signal SIGKILL" in killed.reason
+    assert (exited.score, exited.components) == (0.0, {"breaks_the_verifier": 1.0})

@@ -111,3 +111,20 @@ def test_a_limit_that_cannot_hold_is_refused(run):
     done = run(["4"], "--workers", 0, "--memory-mb", 200)
     assert done.returncode == 2
     assert done.stderr == ("error: memory_mb needs worker processes; set workers to 1 or more\n")
+
+
+def test_what_breaks_the_verifier_is_wrong_only_with_blame(make_pack, tmp_path):
+    source = BARE_PACK + (
+        "\n\n@hookimpl\ndef gold_completion(prompt): return prompt.ground_truth"
+        "\n\n@hookimpl\ndef reward(prompt, completion):"
+        "\n    if completion.text == 'raise': raise ValueError('no such luck')"
+        "\n    return prompt.ground_truth == completion.text\n"
+    )
+    make_pack("toy", source)
+    line = json.dumps({"ground_truth": "4", "completion": "raise"})
+    (tmp_path / "in.jsonl").write_text(line + "\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site-packages")}
+    command = [CASCADE, "score", "toy", str(tmp_path / "in.jsonl")]
+    for flags, score, code in (([], None, 1), (["--blame"], 0.0, 0)):
+        done = subprocess.run([*command, *flags], env=environment, capture_output=True, text=True)
+        assert (done.returncode, json.loads(done.stdout)["score"]) == (code, score)

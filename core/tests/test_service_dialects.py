@@ -211,6 +211,16 @@ def test_the_domain_is_in_the_path_or_the_query_and_never_guessed(serve, obedien
     assert post(url, "/for/nobody/slime", body).status_code == 404
 
 
+def test_programs_run_where_a_domain_can_and_nowhere_else(serve, make_pack, obedient):
+    make_pack("runner", RUNNER, distribution="fake-runner")
+    url = serve({obedient: {}, "runner": {}})
+    for path in ("/run_code", "/for/runner/run_code", "/run_code?domain=runner"):
+        assert post(url, path, {"code": "print(3)"}).json()["run_result"]["stdout"] == "3\n"
+    refused = post(url, "/for/obedient/run_code", {"code": "print(3)"})
+    assert refused.status_code == 404
+    assert refused.json()["detail"] == ("domain 'obedient' runs no programs; these do: runner")
+
+
 def test_a_label_that_must_be_an_object_is_parsed_and_one_that_may_be_text_is_not(
     serve, make_pack, obedient_url
 ):

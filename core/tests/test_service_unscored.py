@@ -161,3 +161,26 @@ def test_cell(urls, dialect, column):
 def test_stand_ins_are_used_for_no_sample_with_a_score(urls):
     for dialect in ("OpenRLHF", "slime", "NeMo Gym", "eval-protocol"):
         assert ASK[dialect](urls[1], "that", False) == "200 0.0"
+
+
+GOLDEN = """
+
+@hookimpl
+def gold_completion(prompt):
+    return prompt.ground_truth
+"""
+FAULTS = ("nan", "raise", "segfault", "die")
+
+
+@pytest.mark.parametrize("blame", [False, True])
+def test_a_fault_is_a_number_only_where_the_service_is_told_to_blame(serve, make_pack, blame):
+    source = (Path(__file__).parent / "packs" / "obedient.py").read_text() + GOLDEN
+    make_pack("obedient", source, distribution="fake-obedient")
+    url = serve({"obedient": {"blame": blame}})
+    items = [{"ground_truth": "it", "completion": text} for text in FAULTS]
+    body = {"domain": "obedient", "items": items}
+    found = httpx.post(url + "/v1/rewards", json=body, timeout=60).json()["rewards"]
+    wanted = [0.0, 0.0, 0.0, None] if blame else [None] * 4  # who was killed is not to blame
+    assert [r["score"] for r in found] == wanted
+    counted = 'cascade_blamed_total{domain="obedient"} 3.0' in httpx.get(url + "/metrics").text
+    assert counted is blame

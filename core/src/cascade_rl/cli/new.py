@@ -54,6 +54,7 @@ def new(
         "module": f"cascade_rl_{name}",
         "entry": f"cascade_rl_{name}",
         "check": f"cascade check {name}{' --modifier' if modifier else ''}",
+        "card": "" if modifier else f"\n      - run: cascade check {name} --card",
         "hook_version": str(HOOK_VERSION),
         **_versions(),
     }

@@ -58,6 +58,14 @@ def score(
         Path | None,
         typer.Option(metavar="DIR", help="Keep verdicts here, and ask none of them twice."),
     ] = None,
+    blame: Annotated[
+        bool,
+        typer.Option(
+            "--blame",
+            help="As in training: a completion that breaks the verifier twice is wrong where the "
+            "prompt's gold completion passes. Default: it is not scored.",
+        ),
+    ] = False,
     ray: Annotated[
         str | None,
         typer.Option(
@@ -82,6 +90,7 @@ def score(
             memory_mb=memory_mb,
             cache=cache,
             ray=ray,
+            blame=blame,
         ) as engine,
         _opened(source, "rb") as lines,
         _opened(output, "wb") as out,

@@ -43,7 +43,11 @@ class RewardClient:
         self._woken = False
         self._closed = False
         self._refusal: ServiceRefused | None = None
-        self._client = self._run(_make(url, domain, options, settings))
+        try:
+            self._client = self._run(_make(url, domain, options, settings))
+        except BaseException:
+            self._end()
+            raise
 
     def submit(self, item: Item) -> Future[Reward]:
         """Start scoring one item; blocks while ``MAX_PENDING`` items are unanswered."""
@@ -91,6 +95,9 @@ class RewardClient:
             return
         self._closed = True
         self._run(self._finish())
+        self._end()
+
+    def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -30,6 +30,10 @@ class Transport:
         timeout_s: float,
         connections: int,
     ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(
+                f"the service's URL is {url!r}; it must begin with http:// or https://"
+            )
         self._head = request_head(domain, options)
         self._randomness = random.Random()  # noqa: S311 - spreads retries, guards nothing
         headers = {"Content-Type": "application/json"}

@@ -37,13 +37,15 @@ class Task:
 class Attempt:
     """The end of one try.
 
-    ``lost``: the worker died or had to be killed over it. ``final``: no use in trying again.
+    ``lost``: the worker died or had to be killed over it. ``outside``: by somebody else's hand.
+    ``final``: no use in trying again.
     ``storable``: the pack said so itself, with the source that the cache knows it by.
     ``retry_after_s`` is set (0 or more) where the pack raised ``TransientError``.
     """
 
     reward: Reward
     lost: bool = False
+    outside: bool = False
     final: bool = False
     storable: bool = True
     retry_after_s: float | None = None

@@ -43,6 +43,9 @@ class RewardEngine:
     ``cache`` is a folder for verdicts, shared by any number of processes, of about
     ``cache_mb`` megabytes; no cache is kept for a pack that declares itself not deterministic.
 
+    ``blame``: a completion that fails twice where the prompt's gold completion passes is scored
+    wrong, so that no policy learns to be unscored; False leaves it unscored.
+
     ``ray`` is the address of a Ray cluster ("auto": the one this machine is part of): every
     node then runs ``workers`` processes. The cache stays here.
 
@@ -66,6 +69,7 @@ class RewardEngine:
         cache: Path | None = None,
         cache_mb: int = 1024,
         ray: str | None = None,
+        blame: bool = True,
     ) -> None:
         self.domain = (registry or Registry()).open(domain, options)
         if workers:
@@ -78,6 +82,7 @@ class RewardEngine:
             memory_mb=memory_mb,
             concurrency=concurrency,
             rate_per_s=rate_per_s,
+            blame=blame,
         )
         self._counts = Counts()
         keys = self._key_maker(options or {}) if cache else None
@@ -171,7 +176,13 @@ class RewardEngine:
             else InlineExecutor(domain, self.limits)
         )
         kept = Quarantine(quarantine_dir, domain.name, options, self.limits)
-        return Judge(self._executor, kept, self._counts, fresh_retries=not domain.is_async)
+        return Judge(
+            self._executor,
+            kept,
+            self._counts,
+            fresh_retries=not domain.is_async,
+            blame=self.limits.blame,
+        )
 
     def _on_ray(
         self, options: dict[str, Any], workers: int, address: str, quarantine_dir: Path | None

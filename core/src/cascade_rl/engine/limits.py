@@ -19,6 +19,7 @@ CATCH_UP_S = 0.1
 class Limits(Record):
     """The limits of one engine; seconds and megabytes (10⁶ bytes).
 
+    ``blame``: a completion that breaks the verifier twice while the gold passes is wrong.
     ``stated``: concurrency or rate is somebody's word, and so holds for all nodes together.
     """
 
@@ -28,6 +29,7 @@ class Limits(Record):
     concurrency: int = Field(ge=1)
     rate_per_s: float | None = Field(default=None, gt=0)
     tries: int = Field(default=5, ge=1)
+    blame: bool = True
     stated: bool = False
 
     @classmethod
@@ -41,6 +43,7 @@ class Limits(Record):
         memory_mb: int | None,
         concurrency: int | None,
         rate_per_s: float | None,
+        blame: bool,
     ) -> Limits:
         """The caller's word before the pack's, the pack's before the defaults.
 
@@ -59,6 +62,7 @@ class Limits(Record):
             timeout_s=timeout_s,
             deadline_s=10 * timeout_s + 60 if deadline_s is None else deadline_s,
             memory_mb=memory_mb,
+            blame=blame,
             concurrency=_first(concurrency, declared.concurrency, default),
             rate_per_s=_first(rate_per_s, declared.rate_per_s),
             stated=any(v is not None for v in stated),

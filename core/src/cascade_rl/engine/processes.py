@@ -242,7 +242,7 @@ class ProcessExecutor:
             for line in slot.read():
                 self._heard(slot, read_answer(line))
         except WorkerDied as death:
-            self._replace(slot, Reward.unscored("error", str(death)), "died")
+            self._replace(slot, Reward.unscored("error", str(death)), "died", death.outside)
         except (ValueError, KeyError) as error:
             reason = f"its worker's connection holds what is no answer: {error!r}"[:500]
             self._replace(slot, Reward.unscored("error", reason), "died")
@@ -264,13 +264,13 @@ class ProcessExecutor:
                 self._counts.add("transient_faults")
                 self._waiting.put_later(job, due)
 
-    def _replace(self, slot: Slot, outcome: Reward, why: str) -> None:
+    def _replace(self, slot: Slot, outcome: Reward, why: str, outside: bool = False) -> None:
         """Kill a worker; blame the sample it was at, keep the others for the next worker."""
         self._crew.kill(slot, why, outcome.reason)
         blamed = slot.blamed()
         self._waiting.put_back(j for j in slot.jobs.values() if j not in blamed)
         for job in blamed:
-            job.then(Attempt(outcome, lost=True, storable=False))
+            job.then(Attempt(outcome, lost=True, outside=outside, storable=False))
 
     def _fail_waiting(self) -> None:
         reason = f"no worker could be started: {self._crew.failure}"

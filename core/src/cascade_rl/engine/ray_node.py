@@ -58,7 +58,13 @@ class NodePool:
         )
         folder = Path(setup["quarantine"]) if setup["quarantine"] else None
         kept = Quarantine(folder, domain.name, options, limits, host=socket.gethostname())
-        self._judge = Judge(executor, kept, self._counts, fresh_retries=not domain.is_async)
+        self._judge = Judge(
+            executor,
+            kept,
+            self._counts,
+            fresh_retries=not domain.is_async,
+            blame=limits.blame,
+        )
         self._finished: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
     def ready(self) -> bool:

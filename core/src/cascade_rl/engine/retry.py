@@ -3,7 +3,8 @@
 A sample that ends as ``timeout`` or ``error`` is tried once more, alone on a worker (a new
 one, if it cost the first its life). If it fails again and the pack's gold completion for the
 same prompt passes, the completion is what breaks the verifier, and it is scored wrong:
-unscored must not become a way out. What cost two workers is kept as a file for replay.
+unscored must not become a way out. A worker that somebody else killed is no evidence against a
+completion (the machine ran out of memory, say). What cost two workers is kept for replay.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from cascade_rl.engine.counts import Counts
 from cascade_rl.engine.quarantine import Quarantine
 from cascade_rl.types import Reward
 
+#: The component by which such a verdict is known, in logs and counts.
+BLAMED = "breaks_the_verifier"
 _log = logging.getLogger("cascade_rl.engine")
 
 
@@ -24,10 +27,15 @@ class Judge:
     """Gives each sample its final verdict, over an executor that makes single tries."""
 
     def __init__(
-        self, executor: Executor, quarantine: Quarantine, counts: Counts, fresh_retries: bool
+        self,
+        executor: Executor,
+        quarantine: Quarantine,
+        counts: Counts,
+        fresh_retries: bool,
+        blame: bool,
     ) -> None:
         self._executor, self._quarantine, self._counts = executor, quarantine, counts
-        self._fresh_retries = fresh_retries
+        self._fresh_retries, self._blame = fresh_retries, blame
 
     def start(self, task: Task, then: Then) -> None:
         """See ``Scorer``."""
@@ -52,7 +60,8 @@ class Judge:
     def _after_second(self, task: Task, then: Then, first: Attempt, second: Attempt) -> None:
         if second.failed and first.lost and second.lost:
             self._put_in_quarantine(task, second)
-        if not second.failed or second.final:
+        spared = first.outside or second.outside or not self._blame
+        if not second.failed or second.final or spared:
             then(second)
             return
         after = partial(_safely, self._after_gold, task, then, second)
@@ -86,5 +95,9 @@ def _safely(step: Callable[..., None], task: Task, then: Then, *attempts: Attemp
 def _wrong(failed: Reward) -> Reward:
     reason = f"breaks the verifier twice ({failed.reason}) while the gold completion passes"
     return Reward.verdict(
-        False, reason=reason, truncated=failed.truncated, pack_version=failed.pack_version
+        False,
+        reason=reason,
+        components={BLAMED: 1.0},
+        truncated=failed.truncated,
+        pack_version=failed.pack_version,
     )

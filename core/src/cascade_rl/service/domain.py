@@ -29,7 +29,7 @@ class Variant:
 
     def __init__(self, name: str, settings: DomainSettings, engine: RewardEngine, options: Any):
         self.engine = engine
-        self.feeder = Feeder(engine)
+        self.feeder = Feeder(engine, 2 * engine.limits.concurrency)
         self.shaper = GroupShaper(name, options, settings.timeout_s)
         self.users = 0
 
@@ -159,5 +159,6 @@ class ServedDomain:
             workers=self.settings.workers,
             timeout_s=self.settings.timeout_s,
             memory_mb=self.settings.memory_mb,
+            blame=self.settings.blame,
             registry=self._registry,
         )

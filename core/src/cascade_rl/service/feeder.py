@@ -1,13 +1,15 @@
 """Between the event loop and one engine: a bounded hand-over that never blocks the loop.
 
-The engine takes items from threads and blocks when it has many; a loop must not. So at most
-``WINDOW`` items of a feeder are inside the engine, the others wait here in order. Rewards come
+The engine takes items from threads and blocks when it has many; a loop must not. So only what
+the engine gets done in ``AHEAD_S`` seconds is inside it, the others wait here in order, where a
+caller who gives up takes them along. Rewards come
 back on the engine's threads; one wake-up of the loop fetches all that have come since.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -17,8 +19,10 @@ from typing import Protocol
 from cascade_rl.engine import Item
 from cascade_rl.types import Reward
 
-#: Enough to keep any number of workers busy, and far below what makes the engine block.
-WINDOW = 512
+#: Far below what makes the engine block.
+MOST_INSIDE = 512
+#: Seconds of work that the engine is given in advance.
+AHEAD_S = 0.1
 
 
 class Engine(Protocol):
@@ -55,8 +59,10 @@ class _Job:
 class Feeder:
     """Feeds one engine. All methods belong to the event loop's thread."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, least_inside: int) -> None:
         self._engine = engine
+        self._least = self._window = min(MOST_INSIDE, least_inside)
+        self._since = time.monotonic()
         self._waiting: deque[_Job] = deque()
         self._done: deque[tuple[_Job, Reward]] = deque()
         self._inside = 0
@@ -88,7 +94,9 @@ class Feeder:
         self._fetch()
 
     def _pump(self) -> None:
-        while self._waiting and (self._inside < WINDOW or self._stopped):
+        if not self._inside:
+            self._since = time.monotonic()
+        while self._waiting and (self._inside < self._window or self._stopped):
             job = self._waiting.popleft()
             if job.batch.future.done():  # nobody waits for it any more
                 continue
@@ -109,8 +117,17 @@ class Feeder:
 
     def _fetch(self) -> None:
         self._woken = False
+        before = self._inside
         while self._done:
             job, reward = self._done.popleft()
             self._inside -= 1
             job.batch.put(job.place, reward)
+        self._measure(before - self._inside)
         self._pump()
+
+    def _measure(self, count: int) -> None:
+        now = time.monotonic()
+        rate = count / max(1e-3, now - self._since)
+        self._since = now
+        window = int((self._window + rate * AHEAD_S) / 2)
+        self._window = max(self._least, min(MOST_INSIDE, window))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from cascade_rl.engine.retry import BLAMED
 from cascade_rl.types import Reward
 
 #: Set by the supervisor of several processes, before this module is imported.
@@ -44,6 +45,12 @@ class Metrics:
             ("domain", "dialect"),
             registry=r,
         )
+        self._blamed = Counter(
+            "cascade_blamed",
+            "Samples scored wrong because they broke the verifier twice and the gold passed.",
+            ("domain",),
+            registry=r,
+        )
         self._waiting_now = waiting
         self._waiting = Gauge(
             "cascade_waiting",
@@ -56,6 +63,8 @@ class Metrics:
         """Count rewards by status, and the verifier's time."""
         for status, count in Tally(reward.status for reward in rewards).items():
             self._rewards.labels(domain, status).inc(count)
+        if blamed := sum(BLAMED in reward.components for reward in rewards):
+            self._blamed.labels(domain).inc(blamed)
         histogram = self._verifying.labels(domain)
         for reward in rewards:
             if reward.ms is not None:

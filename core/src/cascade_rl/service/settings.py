@@ -38,6 +38,7 @@ class DomainSettings(Record):
     workers: int = Field(default=1, ge=1, le=256)
     timeout_s: float = Field(default=30.0, gt=0)
     memory_mb: int | None = Field(default=None, gt=0)
+    blame: bool = False
     mode: Mode = "none"
     budget: LengthBudget | None = None
     cohort: Cohort | None = None

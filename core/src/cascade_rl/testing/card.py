@@ -131,6 +131,9 @@ def worse(old: Card, new: Card) -> list[str]:
                 f"{kind}: {len(after)} of {of_after}, before {len(before)} of {of_before}"
                 + (f"; new: {', '.join(added[:5])}" if added else "")
             )
+    for kind, had, has in (("right", old.right, new.right), ("wrong", old.wrong, new.wrong)):
+        if has < had:
+            found.append(f"{has} {kind} completions are judged, before {had}")
     if new.p99_ms > SLOWER_TIMES * old.p99_ms and new.p99_ms > SLOWER_MS:
         found.append(f"p99: {new.p99_ms:g} ms, before {old.p99_ms:g} ms")
     return found

@@ -25,7 +25,14 @@ class WorkerTimeout(CascadeError):
 
 
 class WorkerDied(CascadeError):
-    """The worker ended without an answer (crash, ``os._exit``, out of memory)."""
+    """The worker ended without an answer (crash, ``os._exit``, out of memory).
+
+    ``outside``: by a signal that is sent, not met (SIGKILL, SIGTERM): mostly by the machine.
+    """
+
+    def __init__(self, message: str, outside: bool = False) -> None:
+        super().__init__(message)
+        self.outside = outside
 
 
 class CallFailed(CascadeError):
@@ -107,7 +114,8 @@ class WorkerProcess:
         if code is None:
             return WorkerDied(f"worker for {self.target} closed its connection")
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return WorkerDied(f"worker for {self.target} ended ({how})")
+        outside = code in (-signal.SIGKILL, -signal.SIGTERM)
+        return WorkerDied(f"worker for {self.target} ended ({how})", outside)
 
     def hang_up(self) -> None:
         """Let the child end in order; ``close`` waits for it."""

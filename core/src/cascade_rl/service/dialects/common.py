@@ -22,8 +22,12 @@ PREFIX = "/for/{domain}"
 
 def domain_of(request: Request, scoring: Scoring) -> ServedDomain:
     """The domain in the path (``/for/DOMAIN/…``) or in ``?domain=``; else the only one."""
-    name = request.path_params.get("domain") or request.query_params.get("domain")
-    return scoring.pick(name)
+    return scoring.pick(named_domain(request))
+
+
+def named_domain(request: Request) -> str | None:
+    """The domain that the request names, if it does."""
+    return request.path_params.get("domain") or request.query_params.get("domain")
 
 
 def domain_parameter(scoring: Scoring, prefixed: bool) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from cascade_rl.service.dialects.common import domain_of
-from cascade_rl.service.dialects.runner import Runner, find_runner
+from cascade_rl.service.dialects.runner import Runner, Runners
 from cascade_rl.service.problems import Refusal, answer
 from cascade_rl.service.programs import Program, ProgramRun
 from cascade_rl.service.scoring import Scoring
@@ -63,16 +62,15 @@ class ProgramResults(BaseModel):
 
 def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter | None:
     """Both routes; None where no served pack can run programs."""
-    function = find_runner(scoring)
-    if function is None:
+    runners = Runners(scoring, OVERLOAD)
+    if not runners:
         return None
-    runner = Runner(scoring, function, OVERLOAD)
     router = APIRouter(route_class=StrictRoute, tags=[NAME])
 
     @router.post("/test_program", response_model=ProgramResults, openapi_extra=described)
     async def test_program(body: AssertTests, request: Request) -> Response:
         """open-instruct: does the program pass these asserts?"""
-        domain_of(request, scoring)
+        runner = runners.pick(request)
         programs = [
             Program(code=f"{body.program}\n{test}\n", run_timeout_s=body.max_execution_time)
             for test in _plain(body.tests)
@@ -83,7 +81,7 @@ def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter | None:
     @router.post("/test_program_stdio", response_model=ProgramResults, openapi_extra=described)
     async def test_program_stdio(body: StdioTests, request: Request) -> Response:
         """open-instruct: does the program write what it must for each input?"""
-        domain_of(request, scoring)
+        runner = runners.pick(request)
         pairs = _plain(body.tests)
         programs = [
             Program(code=body.program, stdin=pair.input, run_timeout_s=body.max_execution_time)

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from starlette.requests import Request
+
+from cascade_rl.service.dialects.common import named_domain
 from cascade_rl.service.problems import Overloaded, Refusal
 from cascade_rl.service.programs import Program, ProgramRun, RunCode
 from cascade_rl.service.scoring import Scoring
@@ -19,15 +22,39 @@ AT_ONCE = 8
 WAITING = 1024
 
 
-def find_runner(scoring: Scoring) -> RunCode | None:
-    """The ``run_code`` of the first served pack that has one, with its options if it takes them."""
-    for domain in scoring.domains.values():
+def find_runners(scoring: Scoring) -> dict[str, RunCode]:
+    """The ``run_code`` of each served pack that has one, with its options if it takes them."""
+    found: dict[str, RunCode] = {}
+    for name, domain in scoring.domains.items():
         function: Callable[..., ProgramRun] | None = getattr(domain.plugin, FUNCTION, None)
         if callable(function):
-            if "options" in inspect.signature(function).parameters:
-                return partial(function, options=domain.domain.options)
-            return function
-    return None
+            takes = "options" in inspect.signature(function).parameters
+            found[name] = partial(function, options=domain.domain.options) if takes else function
+    return found
+
+
+class Runners:
+    """Those of a service's domains that run programs, for the routes of one dialect."""
+
+    def __init__(self, scoring: Scoring, overload: int) -> None:
+        self._scoring = scoring
+        self._found = {
+            name: Runner(scoring, function, overload)
+            for name, function in find_runners(scoring).items()
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def pick(self, request: Request) -> Runner:
+        """The one that a request means; without a name the only one. Raises ``Refusal``."""
+        name, able = named_domain(request), ", ".join(self._found)
+        if name is None and len(self._found) == 1:
+            return next(iter(self._found.values()))
+        domain = self._scoring.pick(name).name
+        if domain not in self._found:
+            raise Refusal(404, "domain", f"domain {domain!r} runs no programs; these do: {able}")
+        return self._found[domain]
 
 
 class Runner:

@@ -12,8 +12,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from cascade_rl.service.dialects.common import domain_of
-from cascade_rl.service.dialects.runner import Runner, find_runner
+from cascade_rl.service.dialects.runner import Runners
 from cascade_rl.service.problems import answer
 from cascade_rl.service.programs import Program, ProgramRun, Step
 from cascade_rl.service.scoring import Scoring
@@ -62,16 +61,15 @@ class RunCodeReply(BaseModel):
 
 def routes(scoring: Scoring, described: dict[str, Any]) -> APIRouter | None:
     """``POST /run_code``; None where no served pack can run programs."""
-    function = find_runner(scoring)
-    if function is None:
+    runners = Runners(scoring, OVERLOAD)
+    if not runners:
         return None
-    runner = Runner(scoring, function, OVERLOAD)
     router = APIRouter(route_class=StrictRoute, tags=[NAME])
 
     @router.post("/run_code", response_model=RunCodeReply, openapi_extra=described)
     async def run_code(body: RunCodeRequest, request: Request) -> Response:
         """SandboxFusion: run one program."""
-        domain_of(request, scoring)
+        runner = runners.pick(request)
         program = Program(
             language=body.language,
             code=body.code,
