@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from cascade_rl.errors import ConfigError
-from cascade_rl.service.settings import build_settings
+from cascade_rl.service.scoring import Scoring
+from cascade_rl.service.settings import ServiceSettings, build_settings
 from cascade_rl.testing import BARE_PACK
 
 RANKED = (
@@ -79,3 +80,9 @@ def test_cohorts_and_several_processes_do_not_go_together():
     data = {"domains": {"x": {"cohort": {"size": 2}}}, "processes": 2}
     with pytest.raises(ConfigError, match="members must meet in one process"):
         build_settings(data, "test")
+
+
+def test_a_cohort_of_a_domain_that_rewards_no_groups_is_refused_at_once(obedient):
+    settings = ServiceSettings.model_validate({"domains": {obedient: {"cohort": {"size": 2}}}})
+    with pytest.raises(ConfigError, match="its pack has no reward_group"):
+        Scoring(settings)

@@ -112,7 +112,8 @@ def test_mistakes_are_one_line(error_of, arguments, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [("tokens: [x]", "tokens do not belong in a settings file"), ("[1]", "must be a mapping"),
-     ("a: [", "is not YAML"), ("domains: 3", "domains: must map a name to its settings")],
+     ("a: [", "service.yaml:"), ("domains: 3", "domains must map a name to its settings"),
+     ("port: 1\nport: 2", "key 'port' is given twice, first on line 1")],
 )  # fmt: skip
 def test_mistakes_in_a_file(error_of, tmp_path, text, said):
     file = tmp_path / "service.yaml"

@@ -111,8 +111,6 @@ def _domains(
     """The domains named on the command line, or the file's; each with the common settings."""
     wanted = [word for name in names for word in name.split(",") if word]
     in_file = data.get("domains") or {}
-    if not isinstance(in_file, dict):
-        raise ConfigError("domains: must map a name to its settings")
     if wanted:
         data["domains"] = {name: in_file.get(name) or {} for name in wanted}
     else:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from cascade_rl.engine import Item, RewardEngine
-from cascade_rl.errors import BadOptions, PackError
+from cascade_rl.errors import BadOptions, ConfigError, PackError
 from cascade_rl.registry import Registry, import_plugin, options_model
 from cascade_rl.service.feeder import Feeder
 from cascade_rl.service.groups import GroupShaper
@@ -43,12 +43,17 @@ class ServedDomain:
     """A domain of the allow-list. Built before the event loop runs, ``start``-ed in it.
 
     Building it imports the pack and validates its options, and takes nothing that would have
-    to be given back. Raises a subclass of ``PackError``.
+    to be given back. Raises a subclass of ``PackError``, or ``ConfigError``.
     """
 
     def __init__(self, name: str, settings: DomainSettings, registry: Registry) -> None:
         self.name, self.settings, self._registry = name, settings, registry
         self.domain = registry.open(name, dict(settings.options))
+        if settings.cohort and not self.groups:
+            raise ConfigError(
+                f"domain {name!r} rewards samples one by one (its pack has no reward_group), so a "
+                "cohort would never be collected; remove `cohort`"
+            )
         self.plugin = import_plugin(self.domain.announcement)
         self.options_model = options_model(self.plugin)
         self._remote = remote_fields(name, self.options_model)

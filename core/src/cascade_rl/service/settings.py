@@ -9,9 +9,9 @@ import ipaddress
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from pydantic import Field, JsonValue, SecretStr, ValidationError, model_validator
 
+from cascade_rl.config.yaml_text import parse_yaml
 from cascade_rl.errors import ConfigError
 from cascade_rl.registry import nearest
 from cascade_rl.types import LengthBudget, Mode, Record
@@ -129,17 +129,20 @@ def read_tokens(file: Path | None, variable: str | None) -> tuple[SecretStr, ...
 def read_config(path: Path) -> dict[str, Any]:
     """The mapping of a YAML settings file. Raises ``ConfigError``."""
     try:
-        data = yaml.safe_load(path.read_text())
+        data, _ = parse_yaml(path.read_text(), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{path} must be a mapping (domains: …), got {type(data).__name__}")
     if "tokens" in data:
         raise ConfigError(
             f"{path}: tokens do not belong in a settings file; give --token-file or set "
             f"{TOKENS_VARIABLE}"
+        )
+    if not isinstance(data.get("domains") or {}, dict):
+        raise ConfigError(
+            f"{path}: domains must map a name to its settings (domains: {{math: {{}}}}), got "
+            f"{data['domains']!r:.60}"
         )
     return data
 
