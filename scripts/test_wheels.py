@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-TOOLS = ("pytest", "hypothesis", "ruff")
+TOOLS = ("pytest", "pytest-xdist", "hypothesis", "ruff")
 
 
 def main(names: list[str]) -> int:
@@ -42,7 +42,7 @@ def _test(environments: ModuleType, folder: Path, wheels: Path, project: Path, n
         dict.fromkeys(["cascade-rl", f"{name}{_extras(project)}"][name == "cascade-rl" :])
     )
     env = environments.Environment.make(folder, wheels, wanted, beside=TOOLS)
-    command = [folder / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [folder / "bin" / "python", "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
     quick = ["-m", "not slow", "--ignore-glob=*core/tests/test_sandbox_*"]
     done = subprocess.run([*command, *quick, project / "tests"], cwd=ROOT, env=env.variables())  # noqa: S603
     print(f"{name}: {'ok' if done.returncode == 0 else 'FAILED'}", flush=True)

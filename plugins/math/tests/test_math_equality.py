@@ -39,6 +39,7 @@ RIGHT = [
     ("4", "8^{2/3}", "exact number"),
     ("20", r"\binom{6}{3}", "exact number"),
     ("120", "5!", "exact number"),
+    ("120", "factorial(5)", "exact number"),
     ("-7", r"\sqrt[3]{-343}", "exact number"),
     ("1,22", "1.22", "text"),
     # percent, degrees, units

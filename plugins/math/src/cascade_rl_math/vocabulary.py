@@ -16,7 +16,7 @@ class Token(NamedTuple):
 _SAME_NAME = (
     "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "arccot", "sinh",
     "cosh", "tanh", "ln", "log", "lg", "exp", "sqrt", "gcd", "lcm", "max", "min", "abs", "floor",
-    "ceil", "cis", "det", "cbrt", "Re", "Im", "arg", "sgn",
+    "ceil", "cis", "det", "cbrt", "Re", "Im", "arg", "sgn", "factorial",
 )  # fmt: skip
 #: Names of functions, each with the one it is known by here.
 FUNCTIONS = {
