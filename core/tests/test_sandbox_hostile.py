@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ GIVEN = Path(__file__).parents[3] / "shared" / "hostile"
 ADD = Program("a, b = map(int, input().split())\nprint(a + b)\n")
 ONE_TWO = TestRun(stdin=b"1 2\n")
 LIMITS = Limits(cpu_s=0.5, wall_s=1, memory_mb=128, output_kb=256, processes=32)
+#: For what fills the memory: touching it takes CPU time, on some virtual machines much of it.
+PATIENT = replace(LIMITS, cpu_s=5, wall_s=10)
 
 
 # An ordinary user has no cgroup to make, as a rule: then there is one way only.
@@ -69,8 +72,10 @@ def test_given(sandbox, path):
     language = "python" if path.suffix == ".py" else "cpp17"
     if language not in sandbox.languages():
         pytest.skip("g++ is not installed")
-    outcome = run(sandbox, path.read_text(), language=language)
-    assert outcome.status in GIVEN_STATUS.get(path.stem[:3], {"OK"}), outcome
+    allowed = GIVEN_STATUS.get(path.stem[:3], {"OK"})
+    limits = PATIENT if "MLE" in allowed else LIMITS
+    outcome = run(sandbox, path.read_text(), language=language, limits=limits)
+    assert outcome.status in allowed, outcome
     assert not (outcome.ok and outcome.stdout.split() == [b"3"])
     assert still_well(sandbox)
 
@@ -172,7 +177,8 @@ for path in ("/tmp/x", "/dev/shm/x", "/x", "/var/tmp/x"):
     except OSError: pass
 try: shared.SharedMemory("x", create=True, size=4096); print("kept")
 except OSError: pass
-fd = os.memfd_create("x"); os.write(fd, b"x"); os.set_inheritable(fd, True)
+try: fd = os.memfd_create("x"); os.write(fd, b"x"); os.set_inheritable(fd, True)
+except PermissionError: pass  # where no cgroup counts them
 print([p for p in ("/tmp/x", "/dev/shm/x", "/x", "/var/tmp/x") if os.path.lexists(p)])
 """
     for _ in range(2):

@@ -112,7 +112,7 @@ def test_language_mixing(sandbox, before, text, mixing, score):
         ({"language": "python"}, "ground_truth.tests: Field required"),
         ({"language": "python", "tests": []}, "ground_truth: there are no tests"),
         ({"language": "python", "tests": [{"stdin": 5}]},
-         "ground_truth.tests[0].stdin: Input should be a valid string"),
+         "ground_truth.tests[0].stdin: Input should be a valid string, got 5"),
         ({"tests": [{"assert": "assert f("}]}, "ground_truth.tests: the test is no Python program"),
     ],
 )  # fmt: skip

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 
 import pytest
 
 from cascade_rl.types import Completion, Prompt
 from cascade_rl_code import Options, reward
+from cascade_rl_code.truth import BadTruth, read_truth
 
 
 @pytest.fixture
@@ -151,3 +153,48 @@ def test_the_order_of_a_set_is_the_same_in_every_run(judged):
             said.add(outcome.stdout)
     (order,) = said
     assert judged(code, {"stdin": "", "stdout": order.decode()})[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("test", "answer", "score"),
+    [
+        ("l=[3,1]\nf(l)\nassert l==[1,3]", "def f(x): x.sort()", 1.0),
+        ("l=[3,1]\nf(l)\nassert l==[1,3]", "def f(x): pass", 0.0),
+        ("l=[3,1]\nr=f(l)\nassert r is None\nassert l==[1,3]", "def f(x): x.sort()", 1.0),
+        ("d={}\nf(x=d)\nassert d['a']==1", "def f(x): x['a'] = 1", 1.0),
+        (
+            "n=[0,1,0,3]\nSolution().move(n)\nassert n==[1,3,0,0]",
+            "class Solution:\n  def move(self, n): n.sort(key=lambda v: v == 0)",
+            1.0,
+        ),
+        ("l=[3,1]\nf(l)\nl=[7]\nassert f(l) is None", "def f(x): x.sort()", 1.0),
+    ],
+)
+def test_what_an_answer_does_to_its_arguments_is_seen(judged, score, test, answer):
+    assert judged(answer, {"assert": test})[0] == score
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"prelude": "def ("}, "prelude is no Python program"),
+        ({"function": "f("}, "function is 'f(', no Python expression"),
+        (
+            {"limits": {"cpu_s": 1e9}},
+            "limits.cpu_s: Input should be less than or equal to 3600, got",
+        ),
+        ({"limits": {"cpu_s": "2"}}, "limits.cpu_s: Input should be a valid number, got '2'"),
+        (
+            {"limits": {"memory_mb": 1}},
+            "limits.memory_mb: Input should be greater than or equal to 16",
+        ),
+        ({"tolerance": True}, "tolerance: Input should be a valid number, got True"),
+        (
+            {"checker": {"source": "x", "language": "py9"}},
+            "checker.language: unknown language 'py9'",
+        ),
+    ],
+)
+def test_a_ground_truth_that_cannot_be_meant_is_said_to_be_so(fields, said):
+    with pytest.raises(BadTruth, match=re.escape(said)):
+        read_truth({"language": "python", "tests": [{"stdin": "", "stdout": "3"}], **fields})

@@ -90,6 +90,7 @@ def _collected(body: list[ast.stmt], scope: Scope) -> Collected:
             checks.append(check)
         elif scope.admit(statement):
             lines.append(ast.unparse(ast.fix_missing_locations(statement)))
+        scope.touch(statement)
     if not checks:
         raise NotCollectable("no asserts")
     return Collected("\n".join(lines), tuple(checks))

@@ -38,6 +38,7 @@ class Scope:
     def __init__(self, known: Iterable[str] = (), helpers: Iterable[ast.stmt] = ()) -> None:
         self._pure = set(known)
         self._answers: set[str] = set()
+        self._touched: set[str] = set()
         functions = [node for node in helpers if isinstance(node, ast.FunctionDef)]
         self._helpers = frozenset(node.name for node in functions if self._hands_on(node))
         self._wrappers: set[str] = set()
@@ -63,6 +64,13 @@ class Scope:
             raise NotCollectable(type(statement).__name__)
         return True
 
+    def touch(self, statement: ast.stmt) -> None:
+        """Note the test's own values that a statement hands to the answer: it may change them."""
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and self._called(node.func):
+                given = [*node.args, *(keyword.value for keyword in node.keywords)]
+                self._touched |= {n.id for n in given if isinstance(n, ast.Name)} & self._pure
+
     def wrappers(self, *, exact: bool) -> frozenset[str]:
         """Functions that may stand round a value: the test's and, if ``exact``, the prelude's.
 
@@ -77,7 +85,7 @@ class Scope:
         ``wrapped``: the functions that may stand round it; None: not even a text's method.
         """
         if isinstance(node, ast.Name):
-            return node.id in self._answers
+            return node.id in self._answers | self._touched
         if isinstance(node, ast.Subscript):
             return self.is_answers(node.value, wrapped) and self.is_pure(node.slice)
         if isinstance(node, ast.Attribute):
@@ -146,6 +154,7 @@ class Scope:
             if plain:
                 self._pure |= names
                 self._answers -= names
+                self._touched -= names
         elif self.is_answers(statement.value, None) or self._is_name(statement.value):
             self._answers |= names
             self._pure -= names

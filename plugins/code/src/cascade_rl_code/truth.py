@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,9 +17,21 @@ from pydantic import (
 
 from cascade_rl.sandbox import UnknownLanguage, find_language
 from cascade_rl_code.checkers import CHECKERS
+from cascade_rl_code.extract import parsed
 
 Compare = Literal["lines", "tokens", "exact"]
 Scoring = Literal["min", "sum"]
+
+
+def _known(language: str) -> str:
+    try:
+        find_language(language)
+    except UnknownLanguage as error:
+        raise ValueError(str(error)) from error
+    return language
+
+
+JudgeLanguage = Annotated[str, AfterValidator(_known)]
 
 
 class _Strict(BaseModel):
@@ -74,7 +87,7 @@ class Judge(_Strict):
     """A program of the problem's author: a checker or an interactor, as in testlib."""
 
     source: str
-    language: str = "cpp17"
+    language: JudgeLanguage = "cpp17"
     max_points: float = Field(default=1.0, gt=0, description="the points of a perfect answer")
 
 
@@ -87,7 +100,7 @@ class Checker(_Strict):
 
     name: str | None = None
     source: str | None = None
-    language: str = "cpp17"
+    language: JudgeLanguage = "cpp17"
     max_points: float = Field(default=1.0, gt=0)
 
     @model_validator(mode="after")
@@ -114,10 +127,10 @@ class TestLimits(_Strict):
 
     __test__ = False
 
-    cpu_s: float | None = Field(default=None, gt=0)
-    wall_s: float | None = Field(default=None, gt=0)
-    memory_mb: int | None = Field(default=None, gt=0)
-    output_kb: int | None = Field(default=None, gt=0)
+    cpu_s: float | None = Field(default=None, gt=0, le=3600, strict=True)
+    wall_s: float | None = Field(default=None, gt=0, le=36_000, strict=True)
+    memory_mb: int | None = Field(default=None, ge=16, le=1_000_000, strict=True)
+    output_kb: int | None = Field(default=None, gt=0, le=1_000_000, strict=True)
 
 
 class GroundTruth(_Strict):
@@ -134,12 +147,17 @@ class GroundTruth(_Strict):
     subtasks: tuple[Subtask, ...] = ()
     limits: TestLimits = TestLimits()
     tolerance: float | None = Field(
-        default=None, ge=0, description="absolute or relative, for numbers written with a point"
+        default=None,
+        ge=0,
+        strict=True,
+        description="absolute or relative, for numbers written with a point",
     )
     compare: Compare = "lines"
-    strict_bool: bool = Field(default=False, description="True is not 1, False is not 0")
+    strict_bool: bool = Field(
+        default=False, strict=True, description="True is not 1, False is not 0"
+    )
     many_answers: bool = Field(
-        default=False, description="several outputs are right: needs a checker"
+        default=False, strict=True, description="several outputs are right: needs a checker"
     )
 
     @model_validator(mode="after")
@@ -148,10 +166,8 @@ class GroundTruth(_Strict):
             raise ValueError("there are no tests")
         if self.checker and self.interactor:
             raise ValueError("checker and interactor exclude each other")
-        try:
-            find_language(self.language)
-        except UnknownLanguage as error:
-            raise ValueError(str(error)) from error
+        _known(self.language)
+        self._check_code()
         for index, test in enumerate(self.tests):
             self._check_test(index, test)
         for subtask in self.subtasks:
@@ -164,6 +180,17 @@ class GroundTruth(_Strict):
         if self.many_answers and not (self.checker or self.interactor):
             raise ValueError("many outputs are right (many_answers) but there is no checker")
         return self
+
+    def _check_code(self) -> None:
+        if not find_language(self.language).native_python:
+            return
+        if self.prelude and parsed(self.prelude) is None:
+            raise ValueError("prelude is no Python program")
+        if self.function is not None and parsed(f"({self.function})") is None:
+            raise ValueError(
+                f"function is {self.function!r:.60}, no Python expression; write what is called: "
+                "solve, or Solution().solve"
+            )
 
     def _check_test(self, index: int, test: Test) -> None:
         if test.kind != "stdin":
@@ -202,7 +229,11 @@ def read_truth(value: JsonValue) -> GroundTruth:
 
 
 def _shown(error: ValidationError) -> str:
-    first, *more = error.errors(include_url=False, include_input=False)
+    first, *more = error.errors(include_url=False)
     place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
     rest = f" (and {len(more)} more)" if more else ""
-    return f"ground_truth{place}: {first['msg'].removeprefix('Value error, ')}{rest}"
+    text = first["msg"].removeprefix("Value error, ")
+    plain = isinstance(first["input"], bool | int | float | str | None)
+    if plain and first["type"] not in ("value_error", "extra_forbidden", "missing"):
+        text += f", got {first['input']!r:.60}"
+    return f"ground_truth{place}: {text}{rest}"
