@@ -165,7 +165,7 @@ def _serve(channel: Channel, config: dict[str, Any]) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_FILES, MAX_FILES))
     _own_streams()  # first: it takes the lowest descriptors
     guest = Guest(channel, config)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)  # for process 1 that is: ignored
     for name in WARM:
         importlib.import_module(name)
