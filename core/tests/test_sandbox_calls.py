@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sandbox_kit import needs_bubblewrap
 
 from cascade_rl.sandbox import (
     Call,
@@ -21,9 +21,6 @@ from cascade_rl.sandbox import (
 )
 from cascade_rl.sandbox.guest import values
 
-needs_bubblewrap = pytest.mark.skipif(
-    shutil.which("bwrap") is None, reason="needs bubblewrap: apt-get install bubblewrap"
-)
 LIMITS = Limits(cpu_s=1, wall_s=1)
 
 

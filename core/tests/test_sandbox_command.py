@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from sandbox_kit import needs_bubblewrap
 
 from cascade_rl.cli import main
 from cascade_rl.sandbox import (
@@ -28,10 +28,6 @@ from cascade_rl.sandbox import (
 )
 from cascade_rl.sandbox import bubblewrap as bubblewrap_module
 from cascade_rl.sandbox.selftest import PROBES, self_test
-
-needs_bubblewrap = pytest.mark.skipif(
-    shutil.which("bwrap") is None, reason="needs bubblewrap: apt-get install bubblewrap"
-)
 
 
 @pytest.fixture

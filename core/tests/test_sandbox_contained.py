@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import replace
 
 import pytest
-
-from cascade_rl.sandbox import Limits, Program, Status, TestRun
-from cascade_rl.sandbox.bubblewrap import BubblewrapSandbox
-from cascade_rl.sandbox.cgroups import find_hierarchy
-
-if shutil.which("bwrap") is None:
-    pytest.skip("needs bubblewrap: apt-get install bubblewrap", allow_module_level=True)
-
-ADD = Program("a, b = map(int, input().split())\nprint(a + b)\n")
-ONE_TWO = TestRun(stdin=b"1 2\n")
-LIMITS = Limits(cpu_s=0.5, wall_s=1, memory_mb=128, output_kb=256, processes=32)
-#: For what fills the memory: touching it takes CPU time, on some virtual machines much of it.
-PATIENT = replace(LIMITS, cpu_s=5, wall_s=10)
-
-
-# An ordinary user has no cgroup to make, as a rule: then there is one way only.
-@pytest.fixture(
-    scope="module", params=["cgroups", "no cgroups"] if find_hierarchy() else ["no cgroups"]
+from sandbox_kit import (
+    HAS_BUBBLEWRAP,
+    LIMITS,
+    NEEDS_BUBBLEWRAP,
+    PATIENT,
+    each_way,
+    run,
+    still_well,
 )
-def sandbox(request):
-    with BubblewrapSandbox(1, use_cgroups=request.param == "cgroups") as opened:
-        yield opened
 
+from cascade_rl.sandbox import Limits, Program, Status
+from cascade_rl.sandbox.bubblewrap import BubblewrapSandbox
 
-def run(sandbox, source, test=ONE_TWO, limits=LIMITS, language="python"):
-    (outcome,) = sandbox.run(Program(source, language), [test], limits)
-    return outcome
+if not HAS_BUBBLEWRAP:
+    pytest.skip(NEEDS_BUBBLEWRAP, allow_module_level=True)
+
+sandbox = each_way()
 
 
 @pytest.mark.parametrize(
@@ -54,11 +43,6 @@ def test_memory_files_are_refused_where_no_cgroup_counts_them(language, source):
         refused = run(bare, source, language=language)
         assert (refused.status, refused.stdout) == (Status.RE, b"")
         assert still_well(bare)
-
-
-def still_well(sandbox):
-    (after,) = sandbox.run(ADD, [ONE_TWO])
-    return (after.status, after.stdout, after.survivors) == (Status.OK, b"3\n", 0)
 
 
 LASTING = {

@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 import os
-import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sandbox_kit import (
+    ADD,
+    HAS_BUBBLEWRAP,
+    LIMITS,
+    NEEDS_BUBBLEWRAP,
+    ONE_TWO,
+    PATIENT,
+    each_way,
+    run,
+    still_well,
+)
 
 from cascade_rl.sandbox import Call, Limits, Program, Status, TestRun, open_sandbox
-from cascade_rl.sandbox.bubblewrap import BubblewrapSandbox
-from cascade_rl.sandbox.cgroups import find_hierarchy
 
-if shutil.which("bwrap") is None:
-    pytest.skip("needs bubblewrap: apt-get install bubblewrap", allow_module_level=True)
+if not HAS_BUBBLEWRAP:
+    pytest.skip(NEEDS_BUBBLEWRAP, allow_module_level=True)
 
 GIVEN = Path(__file__).parents[3] / "shared" / "hostile"
-ADD = Program("a, b = map(int, input().split())\nprint(a + b)\n")
-ONE_TWO = TestRun(stdin=b"1 2\n")
-LIMITS = Limits(cpu_s=0.5, wall_s=1, memory_mb=128, output_kb=256, processes=32)
-#: For what fills the memory: touching it takes CPU time, on some virtual machines much of it.
-PATIENT = replace(LIMITS, cpu_s=5, wall_s=10)
-
-
-# An ordinary user has no cgroup to make, as a rule: then there is one way only.
-@pytest.fixture(
-    scope="module", params=["cgroups", "no cgroups"] if find_hierarchy() else ["no cgroups"]
-)
-def sandbox(request):
-    with BubblewrapSandbox(1, use_cgroups=request.param == "cgroups") as opened:
-        yield opened
-
-
-def run(sandbox, source, test=ONE_TWO, limits=LIMITS, language="python"):
-    (outcome,) = sandbox.run(Program(source, language), [test], limits)
-    return outcome
-
-
-def still_well(sandbox):
-    (after,) = sandbox.run(ADD, [ONE_TWO])
-    return (after.status, after.stdout, after.survivors) == (Status.OK, b"3\n", 0)
+sandbox = each_way()
 
 
 #: What the name of a given program begins with -> the statuses it may have.

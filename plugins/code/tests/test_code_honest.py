@@ -9,6 +9,7 @@ import pytest
 
 from cascade_rl.types import Completion, Prompt
 from cascade_rl_code import Options, reward
+from cascade_rl_code.layouts.contests import LEETCODE
 from cascade_rl_code.truth import BadTruth, read_truth
 
 
@@ -78,13 +79,9 @@ def test_numpy_where_it_is_installed(judged):
     assert judged(returns, {"args": [3], "returns": [0, 1, 2]}, function="f")[0] == 1
 
 
-NODES = """
-class ListNode:
-    def __init__(self, val=0, next=None):
-        self.val, self.next = val, next
-class TreeNode:
-    def __init__(self, val=0, left=None, right=None):
-        self.val, self.left, self.right = val, left, right
+NODES = (
+    LEETCODE
+    + """
 def linked(items):
     head = None
     for item in reversed(items): head = ListNode(item, head)
@@ -92,6 +89,7 @@ def linked(items):
 def unlinked(node):
     return [] if node is None else [node.val, *unlinked(node.next)]
 """
+)
 
 
 def test_a_solution_with_list_nodes(judged):

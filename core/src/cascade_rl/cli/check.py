@@ -12,7 +12,7 @@ import typer
 from cascade_rl.cli.options import parse_options
 from cascade_rl.errors import DataError
 from cascade_rl.hooks import DOMAIN_GROUP
-from cascade_rl.registry import Registry, nearest
+from cascade_rl.registry import Registry, did_you_mean
 
 EPILOG = """
 Checks that wait for a failed one are not run. A check that has nothing to look at is skipped,
@@ -90,8 +90,7 @@ def _run(
     known = list(modifier_kit.CHECKS if modifier else domain_kit.CHECKS)
     for word in only:
         if word not in known:
-            close = nearest(word, known, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(word, known)
             raise typer.BadParameter(f"no check {word!r}{hint} Checks: {', '.join(known)}")
     run = modifier_kit.check_modifier if modifier else domain_kit.check_domain
     return run(name, options, only, again, **limits)

@@ -80,7 +80,6 @@ def score(
     if output != Path("-") and output.exists() and source.exists() and output.samefile(source):
         raise DataError(f"output {output} is the input itself; name another file")
     replay = _replay(domain, source)
-    counts: Counter[str] = Counter()
     with (
         RewardEngine(
             domain,
@@ -96,14 +95,26 @@ def score(
         _opened(output, "wb") as out,
         ScoreProgress(source) as progress,
     ):
-        for identity, reward in engine.in_order(_items(replay, progress.lines(lines))):
-            out.write(json.dumps(to_record(identity, reward), allow_nan=False).encode() + b"\n")
-            counts[reward.status] += 1
-            if reward.correct is not None:
-                counts["correct"] += reward.correct
-            progress.answered(reward.status == "scored")
+        counts = _write(engine, _items(replay, progress.lines(lines)), out, progress)
     typer.echo(_summary(counts), err=True)
     raise typer.Exit(0 if set(counts) <= {"scored", "correct"} else 1)
+
+
+def _write(
+    engine: RewardEngine,
+    items: Iterator[tuple[Any, Item | Reward]],
+    out: IO[bytes],
+    progress: ScoreProgress,
+) -> Counter[str]:
+    """Score and write in order; how many samples ended how, and how many are correct."""
+    counts: Counter[str] = Counter()
+    for identity, reward in engine.in_order(items):
+        out.write(json.dumps(to_record(identity, reward), allow_nan=False).encode() + b"\n")
+        counts[reward.status] += 1
+        if reward.correct is not None:
+            counts["correct"] += reward.correct
+        progress.answered(reward.status == "scored")
+    return counts
 
 
 def _replay(domain: str, source: Path) -> Replay | None:

@@ -15,7 +15,7 @@ from typing import Any
 from cascade_rl.config.source import SET, Source
 from cascade_rl.config.yaml_text import KeyPath, parse_yaml
 from cascade_rl.errors import ConfigError
-from cascade_rl.registry import nearest
+from cascade_rl.registry import did_you_mean
 
 _KEY = re.compile(r"[^.\[\]\s]+(?:\.[^.\[\]\s]+|\[\d+\])*")
 _PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
@@ -93,8 +93,7 @@ def _index(items: list[Any], parts: list[str | int], path: KeyPath, key: str) ->
         name = ".".join(str(part) for part in parts[:used])
         if name in names:
             return names.index(name), used
-    close = nearest(first, names, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
+    hint = did_you_mean(first, names, ".")
     raise ConfigError(f"{SET} {key}: no stage {first!r}{hint} Stages: {', '.join(names)}")
 
 

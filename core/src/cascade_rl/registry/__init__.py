@@ -19,7 +19,13 @@ from cascade_rl.hooks import (
 from cascade_rl.registry.discover import Announcement, Discovery, discover
 from cascade_rl.registry.domain import Domain, held_out
 from cascade_rl.registry.modifier import Modifier
-from cascade_rl.registry.plugin import build_plugin, import_plugin, nearest, options_model
+from cascade_rl.registry.plugin import (
+    build_plugin,
+    did_you_mean,
+    import_plugin,
+    nearest,
+    options_model,
+)
 
 __all__ = [
     "KNOWN_PACKS",
@@ -28,6 +34,7 @@ __all__ = [
     "Domain",
     "Modifier",
     "Registry",
+    "did_you_mean",
     "discover",
     "held_out",
     "import_plugin",

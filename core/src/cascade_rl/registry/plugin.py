@@ -6,7 +6,7 @@ Loading is by name and isolated: nothing here ever touches another pack.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
@@ -112,6 +112,12 @@ def nearest(word: str, known: Sequence[str], limit: int = 3) -> list[str]:
     return [match for match, score, _ in process.extract(word, known, limit=limit) if score >= 60]
 
 
+def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """ "; did you mean 'x'?" for the end of a message, or ``otherwise`` where nothing is near."""
+    close = nearest(word, list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else otherwise
+
+
 def _accepted(model: type[BaseModel]) -> set[str]:
     aliases = {f.alias for f in model.model_fields.values() if f.alias}
     return set(model.model_fields) | aliases
@@ -125,9 +131,7 @@ def _unknown_option(key: str, model: type[BaseModel]) -> str:
     known = sorted(_accepted(model))
     if not known:
         return "this pack takes no options"
-    hint = nearest(key, known, 1)
-    close = f"; did you mean {hint[0]!r}?" if hint else ""
-    return f"no such option{close} (known: {', '.join(known)})"
+    return f"no such option{did_you_mean(key, known)} (known: {', '.join(known)})"
 
 
 def _check_version(announcement: Announcement, plugin: Any) -> None:
@@ -190,8 +194,7 @@ def _check_signature(
                 f"{', '.join(allowed)}"
             )
         if parameter.name not in allowed:
-            hint = nearest(parameter.name, allowed, 1)
-            close = f"; did you mean {hint[0]!r}?" if hint else ""
+            close = did_you_mean(parameter.name, allowed)
             raise BadHookSignature(
                 f"{head} has no argument {parameter.name!r}{close} (allowed: {', '.join(allowed)})"
             )

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import shutil
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
-from concurrent.futures import Future
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +23,7 @@ from cascade_rl.sandbox.jobs import Traits
 from cascade_rl.sandbox.link import GuestDied
 from cascade_rl.sandbox.runtime import Runtime, find_runtime
 from cascade_rl.sandbox.types import Isolation
-
-Process = subprocess.Popen[bytes]
+from cascade_rl.workers.starter import Process, start_child
 
 NOBODY = 65534
 WORKSPACE = "/box"
@@ -150,9 +144,7 @@ class BubblewrapConnection(Connection):
         self._errors = os.memfd_create("errors", os.MFD_CLOEXEC)
         config = launcher_config(program, runtime, workspace, theirs.fileno(), self.cgroup)
         try:
-            self._process = _starter(os.getpid()).start(
-                lambda: self._start(config, theirs.fileno())
-            )
+            self._process = start_child(lambda: self._start(config, theirs.fileno()))
         except BaseException:
             ours.close()
             os.close(self._errors)
@@ -200,40 +192,6 @@ class BubblewrapConnection(Connection):
         if self.cgroup is not None:
             self.cgroup.remove()
         return said
-
-
-class _Starter:
-    """The one thread that starts guests, for as long as this process lives.
-
-    The kernel's parent-death signal fires when the *thread* that forked ends, so no thread of
-    the caller's may do it. Not an executor: those refuse work once the main thread has ended,
-    while other threads may still be running programs.
-    """
-
-    def __init__(self) -> None:
-        self._work: queue.SimpleQueue[tuple[Callable[[], Process], Future[Process]]]
-        self._work = queue.SimpleQueue()
-        threading.Thread(target=self._serve, name="cascade-sandbox", daemon=True).start()
-
-    def start(self, make: Callable[[], Process]) -> Process:
-        """Call ``make`` in that thread; returns or raises what it does."""
-        made: Future[Process] = Future()
-        self._work.put((make, made))
-        return made.result()
-
-    def _serve(self) -> None:
-        while True:
-            make, made = self._work.get()
-            try:
-                made.set_result(make())
-            except BaseException as error:
-                made.set_exception(error)
-
-
-@cache
-def _starter(_process: int) -> _Starter:
-    """One for each process: a fork has the object but not the thread."""
-    return _Starter()
 
 
 def launcher_config(

@@ -2,8 +2,8 @@
 
 The engine takes items from threads and blocks when it has many; a loop must not. So only what
 the engine gets done in ``AHEAD_S`` seconds is inside it, the others wait here in order, where a
-caller who gives up takes them along. Rewards come
-back on the engine's threads; one wake-up of the loop fetches all that have come since.
+caller who gives up takes them along. Rewards come back on the engine's threads; one wake-up of
+the loop fetches all that have come since.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from pydantic import AnyUrl, BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from cascade_rl.errors import BadOptions
-from cascade_rl.registry import nearest
+from cascade_rl.registry import did_you_mean
 from cascade_rl.service.problems import Refusal
 
 _NEVER_REMOTE: tuple[type, ...] = (PurePath, AnyUrl, SecretStr)
@@ -48,8 +48,7 @@ def check_request(
         if name in known:
             text = "is fixed when the service starts"
         else:
-            close = nearest(name, sorted(allowed), 1)
-            text = "does not exist" + (f"; did you mean {close[0]!r}?" if close else "")
+            text = f"does not exist{did_you_mean(name, sorted(allowed))}"
         may = ", ".join(sorted(allowed)) or "none"
         raise Refusal(
             422, "option", f"option {name!r} of domain {domain!r} {text} (a request may set: {may})"

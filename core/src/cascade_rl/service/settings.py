@@ -13,7 +13,7 @@ from pydantic import Field, JsonValue, SecretStr, ValidationError, model_validat
 
 from cascade_rl.config.yaml_text import parse_yaml
 from cascade_rl.errors import ConfigError
-from cascade_rl.registry import nearest
+from cascade_rl.registry import did_you_mean
 from cascade_rl.types import LengthBudget, Mode, Record
 
 #: The only path a token takes besides a file; never an argument, which `ps` would show.
@@ -159,8 +159,7 @@ def _problem(item: Any) -> str:
     key = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         known = sorted({f for m in _MODELS for f in m.model_fields} - {"tokens"})
-        close = nearest(str(item["loc"][-1]), known, 1)
-        return f"unknown key {key!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+        return f"unknown key {key!r}{did_you_mean(str(item['loc'][-1]), known)}"
     text: str = item["msg"].removeprefix("Value error, ")
     if not key or key.startswith("tokens"):  # never show a token
         return text

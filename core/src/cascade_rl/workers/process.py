@@ -9,12 +9,11 @@ import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 from cascade_rl.errors import CascadeError
 from cascade_rl.workers.channel import Channel
+from cascade_rl.workers.starter import start_child
 
 #: How long a child may take to end once its connection has.
 DEATH_GRACE_S = 0.5
@@ -39,13 +38,6 @@ class CallFailed(CascadeError):
     """The called function raised; the text is ``Type: message``."""
 
 
-@cache
-def _spawner() -> ThreadPoolExecutor:
-    # The kernel's parent-death signal fires when the *thread* that forked ends, so every
-    # worker is started by one thread that lives as long as the interpreter.
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="cascade-spawn")
-
-
 class WorkerProcess:
     """A fresh interpreter that runs ``target(channel, init)``.
 
@@ -58,7 +50,7 @@ class WorkerProcess:
         ours, theirs = socket.socketpair()
         boot = {"target": target, "init": init, "path": sys.path, "parent": os.getpid()}
         try:
-            self._process = _spawner().submit(_start, theirs.fileno()).result()
+            self._process = start_child(lambda: _start(theirs.fileno()))
         finally:
             theirs.close()
         self.channel = Channel(ours.detach())

@@ -16,6 +16,9 @@ def sandbox(options: Options) -> Sandbox:
     """The sandbox for these options. Raises ``SandboxUnavailable`` with what to install."""
     key = (options.isolation, options.sandbox_url, options.sandbox_image)
     with _lock:
+        if not _open:  # a process may run programs without ever calling the hook `close`
+            atexit.unregister(close)
+            atexit.register(close)
         if key not in _open:
             _open[key] = open_sandbox(
                 options.isolation, url=options.sandbox_url, image=options.sandbox_image
@@ -30,6 +33,3 @@ def close() -> None:
         _open.clear()
     for each in closing:
         each.close()
-
-
-atexit.register(close)  # a process that runs programs without the hook `close`

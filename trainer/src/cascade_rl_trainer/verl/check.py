@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cascade_rl.errors import ConfigError
+from cascade_rl.registry import did_you_mean
 
 #: Sections that take any key, beside those that are empty in verl's defaults.
 OPEN = (
@@ -78,7 +79,7 @@ def _wrong(ours: dict[str, Any], schema: Any) -> Iterator[str]:
                 break
             known = _keys(node)
             if part not in known:
-                yield f"verl.{path}: verl has no such key{_hint(part, known)}"
+                yield f"verl.{path}: verl has no such key{did_you_mean(part, sorted(known), '.')}"
                 break
             node, at = _below(node, part), path
         else:
@@ -96,13 +97,6 @@ def _kind(value: Any) -> str | None:
 
 def _stands_for_any(value: Any) -> bool:
     return value is None or (isinstance(value, str) and "${" in value)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    from cascade_rl.registry import nearest
-
-    close = nearest(name, sorted(known), 1)
-    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 def _takes_any(node: Any) -> bool:
@@ -169,6 +163,10 @@ def _reward(config: Any) -> None:
     resolve_reward_manager_cls(config)
 
 
+def _instead(name: str, known: Iterable[str]) -> str:
+    return f"{did_you_mean(name, sorted(known), '.')} It has: {', '.join(sorted(known))}"
+
+
 def _rollout(config: Any) -> None:
     """The name of the rollout engine; which engines are installed is another matter."""
     from verl.workers.rollout.replica import RolloutReplicaRegistry
@@ -177,7 +175,7 @@ def _rollout(config: Any) -> None:
     if name not in known:
         raise ConfigError(
             f"verl.actor_rollout_ref.rollout.name: verl has no rollout engine {name!r}"
-            f"{_hint(name, known)} It has: {', '.join(sorted(known))}"
+            f"{_instead(name, known)}"
         )
 
 
@@ -189,7 +187,7 @@ def _strategy(config: Any) -> None:
     if config.model_engine == "dp" and name not in known:
         raise ConfigError(
             f"verl.actor_rollout_ref.actor.strategy: verl has no strategy {name!r} here"
-            f"{_hint(name, known)} It has: {', '.join(sorted(known))}"
+            f"{_instead(name, known)}"
         )
 
 
@@ -200,8 +198,7 @@ def _loggers(config: Any) -> None:
     for name in [asked] if isinstance(asked, str) else asked:
         if name not in known:
             raise ConfigError(
-                f"verl.trainer.logger: verl has no logger {name!r}{_hint(name, known)} "
-                f"It has: {', '.join(sorted(known))}"
+                f"verl.trainer.logger: verl has no logger {name!r}{_instead(name, known)}"
             )
 
 

@@ -81,45 +81,22 @@ def environment(device: str, threads: int | None = None) -> dict[str, str]:
 
 
 def _common(job: Job, folder: Path, model: str, gpus: int) -> Settings:
-    budgets = [d.budget for d in job.domains]
-    longest = max(b.completion_tokens for b in budgets)
-    if job.stage is not None:
-        knots = job.trained.config.schedule.completion_tokens
-        longest = max([longest, *(int(k.value) for k in knots)])
-    longest_prompt = max(b.prompt_tokens for b in budgets)
+    prompt, completion = _longest(job)
     files = str(folder / PROMPTS_FILE)
     return {
         "data": {
             "train_files": files,
             "val_files": files,
-            "max_prompt_length": longest_prompt,
-            "max_response_length": longest,
+            "max_prompt_length": prompt,
+            "max_response_length": completion,
             "filter_overlong_prompts": False,  # done already, with our template
             "shuffle": False,  # the order is ours
             "dataloader_num_workers": 0,
         },
         "actor_rollout_ref": {
             "model": {"path": model},
-            "actor": {
-                "strategy": "fsdp2",
-                "fsdp_config": {"strategy": "fsdp2"},
-                "ppo_epochs": 1,  # one update a batch: the ratio is 1, so nothing is clipped
-                "use_kl_loss": False,
-                "entropy_coeff": 0,
-                "loss_agg_mode": "token-mean",
-                "checkpoint": {"save_contents": ["model", "optimizer", "extra", "hf_model"]},
-            },
-            "rollout": {
-                "name": "vllm",
-                "tensor_model_parallel_size": 1,
-                # Beyond the model's context verl then refuses to start. Without this it would
-                # cut completions there, and call them complete.
-                "max_model_len": longest_prompt + longest,
-                "agent": {
-                    "default_agent_loop": names.AGENT_LOOP,
-                    "agent_loop_config_path": str(folder / AGENT_FILE),
-                },
-            },
+            "actor": _ACTOR,
+            "rollout": _rollout(folder, prompt + completion),
         },
         "algorithm": {
             "adv_estimator": "grpo",
@@ -133,16 +110,54 @@ def _common(job: Job, folder: Path, model: str, gpus: int) -> Settings:
                 "module": {"path": "pkg://cascade_rl_trainer.verl.rewards"},
             },
         },
-        "trainer": {
-            "v1": {"trainer_mode": names.TRAINER_MODE, names.TRAINER_MODE: {"job": _job(folder)}},
-            "project_name": job.cascade.config.name,
-            "experiment_name": folder.name,
-            "logger": ["console"],
-            "default_local_dir": str(folder / FOLDER),
-            "n_gpus_per_node": gpus,
-            "test_freq": -1,
-        },
+        "trainer": _trainer(job, folder, gpus),
         "ray_kwargs": {"ray_init": {"runtime_env": {"env_vars": {}}}},
+    }
+
+
+def _longest(job: Job) -> tuple[int, int]:
+    """Tokens of the longest prompt and of the longest completion, schedules included."""
+    budgets = [d.budget for d in job.domains]
+    completions = [b.completion_tokens for b in budgets]
+    if job.stage is not None:
+        completions += [int(k.value) for k in job.trained.config.schedule.completion_tokens]
+    return max(b.prompt_tokens for b in budgets), max(completions)
+
+
+_ACTOR: Settings = {
+    "strategy": "fsdp2",
+    "fsdp_config": {"strategy": "fsdp2"},
+    "ppo_epochs": 1,  # one update a batch: the ratio is 1, so nothing is clipped
+    "use_kl_loss": False,
+    "entropy_coeff": 0,
+    "loss_agg_mode": "token-mean",
+    "checkpoint": {"save_contents": ["model", "optimizer", "extra", "hf_model"]},
+}
+
+
+def _rollout(folder: Path, tokens: int) -> Settings:
+    return {
+        "name": "vllm",
+        "tensor_model_parallel_size": 1,
+        # Beyond the model's context verl then refuses to start. Without this it would cut
+        # completions there, and call them complete.
+        "max_model_len": tokens,
+        "agent": {
+            "default_agent_loop": names.AGENT_LOOP,
+            "agent_loop_config_path": str(folder / AGENT_FILE),
+        },
+    }
+
+
+def _trainer(job: Job, folder: Path, gpus: int) -> Settings:
+    return {
+        "v1": {"trainer_mode": names.TRAINER_MODE, names.TRAINER_MODE: {"job": _job(folder)}},
+        "project_name": job.cascade.config.name,
+        "experiment_name": folder.name,
+        "logger": ["console"],
+        "default_local_dir": str(folder / FOLDER),
+        "n_gpus_per_node": gpus,
+        "test_freq": -1,
     }
 
 

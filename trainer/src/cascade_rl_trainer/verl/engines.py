@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from cascade_rl.config.schema import OptimizerConfig
 from cascade_rl.errors import ConfigError
-from cascade_rl.registry import nearest
+from cascade_rl.registry import did_you_mean
 from cascade_rl_trainer.verl.sections import Settings
 
 #: What ``configure`` writes for an actor and only ``dp`` knows.
@@ -20,8 +20,7 @@ DP_ONLY = ("strategy", "fsdp_config", "use_torch_compile")
 def actor_settings(engine: str, config: OptimizerConfig) -> Settings:
     """The optimizer below ``actor_rollout_ref.actor``; raises ``ConfigError``."""
     if engine not in _ENGINES:
-        close = nearest(engine, list(_ENGINES), 1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        hint = did_you_mean(engine, _ENGINES, ".")
         raise ConfigError(
             f"verl.model_engine: verl has no engine {engine!r}{hint} It has: {', '.join(_ENGINES)}"
         )

@@ -12,7 +12,7 @@ from cascade_rl.config.schema import RewardTerm
 from cascade_rl.config.yaml_text import KeyPath
 from cascade_rl.errors import BadOptions, CascadeError, UnknownDomain
 from cascade_rl.hooks import BACKEND_GROUP
-from cascade_rl.registry import nearest
+from cascade_rl.registry import did_you_mean
 
 TRAINER = "cascade-rl-trainer"
 TRAINER_BACKENDS = ("local", "verl")
@@ -90,8 +90,7 @@ def check_backend(context: Context) -> Iterator[Finding]:
         text = f"backend {name!r} is not installed here: pip install {TRAINER}"
         found = context.finding("unverified", ("backend",), text)
     else:
-        close = nearest(name, known, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
+        hint = did_you_mean(name, known, ".")
         text = f"no backend {name!r} is installed{hint} Installed: {', '.join(known) or 'none'}"
         found = context.finding("wrong", ("backend",), text)
     if context.backend_asked:

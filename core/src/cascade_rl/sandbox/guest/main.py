@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _sitebuiltins
 import builtins
+import ctypes
 import fcntl
 import gc
 import importlib
@@ -185,8 +186,6 @@ def _serve(channel: Channel, config: dict[str, Any]) -> None:
     }
     rehearse()
     gc.collect()
-    import ctypes
-
     ctypes.CDLL(None).malloc_trim(0)
     gc.freeze()
     gc.disable()
